@@ -1,0 +1,36 @@
+"""The facts that the whole product speaks of: frozen values with units in their names."""
+
+from data.model.device import Device as Device
+from data.model.device import DeviceReading as DeviceReading
+from data.model.device import Reading as Reading
+from data.model.device import Scope as Scope
+from data.model.device import Series as Series
+from data.model.device import Window as Window
+from data.model.device import WindowReading as WindowReading
+from data.model.device import WindowStat as WindowStat
+from data.model.job import ExitCode as ExitCode
+from data.model.job import Job as Job
+from data.model.job import JobFilter as JobFilter
+from data.model.job import JobId as JobId
+from data.model.job import JobUsage as JobUsage
+from data.model.job import NodeDevices as NodeDevices
+from data.model.job import PendingDetail as PendingDetail
+from data.model.node import Association as Association
+from data.model.node import Node as Node
+from data.model.node import NodeState as NodeState
+from data.model.node import Partition as Partition
+from data.model.node import Reservation as Reservation
+from data.model.snapshot import ClusterSnapshot as ClusterSnapshot
+from data.model.snapshot import Gpu as Gpu
+from data.model.snapshot import GpuState as GpuState
+from data.model.snapshot import JoinMethod as JoinMethod
+from data.model.source import Rows as Rows
+from data.model.source import SourceCondition as SourceCondition
+from data.model.source import SourceHealth as SourceHealth
+from data.model.source import SourceState as SourceState
+from data.model.tres import GpuPool as GpuPool
+from data.model.tres import Gres as Gres
+from data.model.tres import Tres as Tres
+from data.model.viewer import Role as Role
+from data.model.viewer import Viewer as Viewer
+from data.model.viewer import Visibility as Visibility

@@ -1,0 +1,75 @@
+"""The two protocols that everything above the sources stands on.
+
+Every method may raise a `data.errors.SourceError`; none returns an empty answer for a failed one. `at` is an
+aware UTC time; None means now. A source that cannot answer for a past moment raises `CannotKnow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from data.model import (
+    Association,
+    Job,
+    Node,
+    Partition,
+    PendingDetail,
+    Reading,
+    Reservation,
+    Rows,
+    Scope,
+    Series,
+    SourceHealth,
+    Window,
+    WindowReading,
+)
+
+
+class SchedulerSource(Protocol):
+    """Reads Slurm. `kind` is rest, commands or simulated; `requests` counts what went over the wire."""
+
+    kind: str
+    requests: int
+
+    def nodes(self, at: datetime | None = None) -> Rows[Node]: ...
+
+    def jobs(self, at: datetime | None = None) -> Rows[Job]:
+        """Running, pending, suspended and completing jobs, with `devices` while slurmctld knows them."""
+
+    def finished_jobs(self, since: datetime, until: datetime) -> Rows[Job]:
+        """Attempts with start < until and end > since, requeued ones too, CPU and memory from step rows."""
+
+    def job(self, job_id: str) -> tuple[Job, ...]:
+        """All attempts and parts that this id names (123, 123_7, 123+1), newest first; () = no such job."""
+
+    def partitions(self) -> Rows[Partition]: ...
+
+    def associations(self) -> Rows[Association]: ...
+
+    def reservations(self) -> Rows[Reservation]: ...
+
+    def pending_details(self) -> Rows[PendingDetail]: ...
+
+    def health(self) -> SourceHealth: ...
+
+
+class MetricsSource(Protocol):
+    """Reads GPU and host metrics. Metric names are those of `data.metrics.registry`; ratios come as 0..1."""
+
+    kind: str
+    requests: int
+
+    def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
+        """The newest value per device not older than two scrape intervals (older = stale = absent)."""
+
+    def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
+        """Raw samples summed per (device, job label) and, for host metrics, per (job label, node)."""
+
+    def series(
+        self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
+    ) -> Iterable[Series]:
+        """Samples for plots. Refuses (BadRequest) more than 11,000 points a series; choose a larger step."""
+
+    def health(self) -> SourceHealth: ...

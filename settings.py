@@ -1,0 +1,183 @@
+"""One typed Settings: TOML file, environment (FULLWARP_*), defaults. Every field has its unit and help."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SlurmKind(StrEnum):
+    REST = "rest"
+    COMMANDS = "commands"
+    SIMULATED = "simulated"
+
+
+class MetricsKind(StrEnum):
+    PROMETHEUS = "prometheus"
+    SIMULATED = "simulated"
+    NONE = "none"
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as err:
+        raise ValueError("must be a time zone such as Europe/Berlin or UTC") from err
+    return name
+
+
+Seconds = Annotated[float, Field(gt=0)]
+Ratio = Annotated[float, Field(ge=0, le=1)]
+
+
+class SlurmSettings(Section):
+    kind: SlurmKind = Field(SlurmKind.COMMANDS, description="How Slurm is read: rest, commands or simulated.")
+    url: str = Field("", description="slurmrestd: http://host:6820, https://..., or unix:///run/slurmrestd.sock.")
+    user: str = Field("", description="User name sent to slurmrestd with the token (X-SLURM-USER-NAME).")
+    token: SecretStr = Field(SecretStr(""), description="JWT for slurmrestd; better in token_file.")
+    token_file: Path | None = Field(None, description="File that holds the JWT; read again when it changes.")
+    ca_file: Path | None = Field(None, description="CA bundle for https.")
+    api_version: str = Field("", description="slurmrestd data version such as v0.0.41; empty = negotiated.")
+    bin_dir: Path | None = Field(None, description="Folder of squeue, sacct, scontrol; empty = PATH.")
+    conf: Path | None = Field(None, description="SLURM_CONF for the commands; empty = Slurm's own default.")
+    timeout_seconds: Seconds = Field(20.0, description="Time limit of one request or command, in seconds.")
+
+
+class MetricsSettings(Section):
+    kind: MetricsKind = Field(
+        MetricsKind.PROMETHEUS, description="How metrics are read: prometheus, simulated or none."
+    )
+    url: str = Field("", description="Any server with the Prometheus HTTP API: http://host:9090.")
+    token: SecretStr = Field(SecretStr(""), description="Bearer token; better in token_file.")
+    token_file: Path | None = Field(None, description="File that holds the bearer token.")
+    username: str = Field("", description="User name for basic authentication.")
+    password: SecretStr = Field(
+        SecretStr(""), description="Password for basic authentication; better in password_file."
+    )
+    password_file: Path | None = Field(None, description="File that holds the password.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="Further headers, such as X-Scope-OrgID for Mimir."
+    )
+    ca_file: Path | None = Field(None, description="CA bundle for https.")
+    client_cert_file: Path | None = Field(None, description="Client certificate for https.")
+    client_key_file: Path | None = Field(None, description="Key of the client certificate.")
+    method: Literal["POST", "GET"] = Field(
+        "POST", description="HTTP method of queries; GET for servers that refuse POST."
+    )
+    timeout_seconds: Seconds = Field(20.0, description="Time limit of one query, in seconds.")
+    retries: int = Field(2, ge=0, le=10, description="Further tries of a failed query.")
+    dialects: list[str] = Field(
+        default_factory=list, description="Exporter dialects to use; empty = found automatically."
+    )
+    cluster_label: str = Field("", description="Label that names the cluster in the series; empty = none.")
+    cluster_value: str = Field("", description="Value of that label when it differs from Slurm's cluster name.")
+    selector: str = Field("", description='Further label matchers put into every query, such as env="prod".')
+    job_label: str = Field("", description="Label that carries the job id; empty = the dialect's.")
+    host_label: str = Field("", description="Label that carries the host; empty = the dialect's.")
+    names: dict[str, str] = Field(
+        default_factory=dict, description="Metric name by our metric name, where a site renamed it."
+    )
+    scrape_interval_seconds: float | None = Field(
+        None, gt=0, description="Scrape interval in seconds; empty = read from the server."
+    )
+    strip_domain: bool = Field(
+        True, description="Whether host names lose their domain before they join Slurm's node names."
+    )
+
+
+class IdentityKind(StrEnum):
+    HEADER = "header"
+    UNIX = "unix"
+    DEMO = "demo"
+
+
+class IdentitySettings(Section):
+    kind: IdentityKind = Field(
+        IdentityKind.HEADER, description="Where the viewer's name comes from: header, unix or demo."
+    )
+    user_header: str = Field("X-Remote-User", description="Header in which the trusted proxy names the user.")
+    group_header: str = Field("", description="Header in which the proxy lists the user's groups; empty = not used.")
+    secret: SecretStr = Field(SecretStr(""), description="Shared secret that the proxy sends; better in secret_file.")
+    secret_file: Path | None = Field(None, description="File that holds the shared secret.")
+    secret_header: str = Field("X-Fullwarp-Secret", description="Header in which the proxy sends the shared secret.")
+    proxy_addresses: list[str] = Field(
+        default_factory=lambda: ["127.0.0.1", "::1"], description="Addresses of the proxy."
+    )
+    trust_loopback: bool = Field(
+        False, description="Trust every process on this host to name the user. Only without other users."
+    )
+    staff_users: list[str] = Field(default_factory=list, description="Users with the role staff.")
+    staff_groups: list[str] = Field(
+        default_factory=list, description="Unix groups (or groups in group_header) with the role staff."
+    )
+    staff_admin_levels: list[str] = Field(
+        default_factory=lambda: ["Administrator", "Operator"],
+        description="Slurm AdminLevels with the role staff.",
+    )
+    visibility: Literal["own", "account", "all"] = Field("own", description="What a user sees of other people's jobs.")
+    demo_user: str = Field("", description="Who one is in the demo; empty = a member of staff.")
+
+
+class ServeSettings(Section):
+    bind: str = Field("127.0.0.1:8050", description="host:port or unix:/path/to.sock.")
+    workers: int = Field(2, ge=1, le=64, description="Worker processes.")
+    threads: int = Field(32, ge=1, le=512, description="Threads of each worker.")
+    socket_mode: str = Field("660", pattern="^[0-7]{3}$", description="Mode of the Unix socket, octal.")
+    url_prefix: str = Field("/", pattern="^/(.*/)?$", description="Path under which the app lives, such as /fullwarp/.")
+
+
+class CacheSettings(Section):
+    kind: Literal["files", "redis", "memory"] = Field("files", description="Where processes share the snapshot.")
+    directory: Path | None = Field(
+        None, description="Folder for kind files; empty = a private folder in the user's cache."
+    )
+    redis_url: SecretStr = Field(SecretStr(""), description="redis://host:6379/0 for kind redis.")
+
+
+class JudgementSettings(Section):
+    """Limits of the job report: below the first = bad, below the second = low."""
+
+    gpu_bad: Ratio = Field(0.15, description="GPU utilization below this is bad (ratio).")
+    gpu_low: Ratio = Field(0.25, description="GPU utilization below this is low (ratio).")
+    cpu_bad: Ratio = Field(0.65, description="CPU utilization below this is bad (ratio).")
+    cpu_low: Ratio = Field(0.80, description="CPU utilization below this is low (ratio).")
+    memory_low: Ratio = Field(0.70, description="Host memory use below this is low (ratio).")
+    time_bad: Ratio = Field(0.10, description="Share of the time limit used below this is bad (ratio).")
+    time_low: Ratio = Field(0.60, description="Share of the time limit used below this is low (ratio).")
+    min_seconds: Seconds = Field(300.0, description="Jobs shorter than this are not judged, in seconds.")
+    max_cores_per_gpu: float | None = Field(
+        None, gt=0, description="Cores per GPU above this are too many; empty = from the node."
+    )
+    max_memory_per_gpu_gib: float | None = Field(
+        None, gt=0, description="GiB of host memory per GPU above this are too much; empty = from the node."
+    )
+
+
+class DemoSettings(Section):
+    seed: int = Field(7, ge=0, description="Seed of the simulated cluster.")
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="FULLWARP_", env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    cluster: str = Field("", description="Name of the cluster; empty = Slurm's ClusterName.")
+    site_timezone: Annotated[str, AfterValidator(_known_zone)] = Field(
+        "UTC", description="Time zone of calendar words (today, week)."
+    )
+    refresh_seconds: float = Field(30.0, ge=5, description="Age at which the live picture is read again, in seconds.")
+    slurm: SlurmSettings = SlurmSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    identity: IdentitySettings = IdentitySettings()
+    serve: ServeSettings = ServeSettings()
+    cache: CacheSettings = CacheSettings()
+    judgement: JudgementSettings = JudgementSettings()
+    demo: DemoSettings = DemoSettings()

@@ -1,0 +1,28 @@
+"""Fixtures that every test may use. Real services live in `tests/services`, started once per run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+pytest_plugins: list[str] = []
+
+REFERENCE = Path(__file__).resolve().parents[2] / "shared"
+
+
+def service_missing(reason: str) -> NoReturn:
+    """Skip for want of a service, visibly; with REQUIRE_SERVICES=1 fail instead."""
+    if os.environ.get("REQUIRE_SERVICES") == "1":
+        pytest.fail(f"a service is required here: {reason}")
+    pytest.skip(f"service missing: {reason}")
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    """The folder of reference cases and real files beside the checkout; skips where it is absent."""
+    if not (REFERENCE / "cases").is_dir():
+        pytest.skip(f"no reference data at {REFERENCE}")
+    return REFERENCE
