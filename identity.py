@@ -1,0 +1,181 @@
+"""Who asks: a request behind a trusted proxy, a Unix process, or the demo -> Viewer. Exactly one, no fall-back."""
+
+from __future__ import annotations
+
+import grp
+import hmac
+import os
+import pwd
+import re
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from data.model import Association, Role, Viewer, Visibility
+from settings import IdentityKind, IdentitySettings, secret_text
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
+NSS_SECONDS = 60.0
+
+
+class Unidentified(Exception):
+    """Nobody that we may trust named the viewer: 401. The text is for the log, not for the asker."""
+
+
+def request_viewer(
+    environ: Mapping[str, object], settings: IdentitySettings, associations: Iterable[Association] = ()
+) -> Viewer:
+    """The viewer of one WSGI request, by the one kind of identity that is set. Raises Unidentified."""
+    if settings.kind is IdentityKind.DEMO:
+        return demo_viewer(settings, associations)
+    if settings.kind is IdentityKind.UNIX:
+        return unix_viewer(settings, associations)
+    _trust_sender(environ, settings)
+    user = _header(environ, settings.user_header)
+    if not NAME.fullmatch(user):
+        raise Unidentified(f"{settings.user_header} is missing, empty or not one user name")
+    return make_viewer(user, settings, associations, proxy_groups=_header_groups(environ, settings))
+
+
+def unix_viewer(settings: IdentitySettings, associations: Iterable[Association] = ()) -> Viewer:
+    """The viewer who runs this process, by its real user id. Raises Unidentified."""
+    if settings.kind is not IdentityKind.UNIX:
+        raise Unidentified(f"identity.kind is {settings.kind}, not unix")
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError as err:
+        raise Unidentified(f"user id {os.getuid()} has no name on this host") from err
+    if os.getuid() == 0:
+        return _viewer(user, Role.STAFF, settings, associations, "runs as root")
+    return make_viewer(user, settings, associations)
+
+
+def demo_viewer(settings: IdentitySettings, associations: Iterable[Association] = ()) -> Viewer:
+    """A member of staff, or `demo_user` with the role that the rules give. Raises Unidentified."""
+    if settings.kind is not IdentityKind.DEMO:
+        raise Unidentified(f"identity.kind is {settings.kind}, not demo")
+    if not settings.demo_user:
+        return _viewer("demo", Role.STAFF, settings, associations, "the demo shows everything")
+    return make_viewer(settings.demo_user, settings, associations, nss=False)
+
+
+def make_viewer(
+    user: str,
+    settings: IdentitySettings,
+    associations: Iterable[Association] = (),
+    *,
+    proxy_groups: frozenset[str] = frozenset(),
+    nss: bool = True,
+) -> Viewer:
+    """The viewer of this name with role and accounts; `matched` says which rule gave the role."""
+    rows = [row for row in associations if row.user == user]
+    reason = _staff_reason(user, settings, rows, proxy_groups, nss)
+    role = Role.STAFF if reason else Role.USER
+    return _viewer(user, role, settings, rows, reason or "no rule makes this user staff")
+
+
+def _viewer(
+    user: str, role: Role, settings: IdentitySettings, associations: Iterable[Association], matched: str
+) -> Viewer:
+    rows = [row for row in associations if row.user == user]
+    return Viewer(
+        user=user,
+        role=role,
+        accounts=frozenset(row.account for row in rows),
+        coordinated_accounts=frozenset(row.account for row in rows if row.is_coordinator),
+        visibility=Visibility(settings.visibility),
+        matched=matched,
+    )
+
+
+def _staff_reason(
+    user: str, settings: IdentitySettings, rows: Iterable[Association], proxy_groups: frozenset[str], nss: bool
+) -> str:
+    if user in settings.staff_users:
+        return "listed in identity.staff_users"
+    wanted = frozenset(settings.staff_groups)
+    if found := sorted(wanted & proxy_groups):
+        return f"group {found[0]} in {settings.group_header}"
+    if wanted and nss and (found := sorted(wanted & unix_groups(user))):
+        return f"member of the Unix group {found[0]}"
+    levels = {row.admin_level for row in rows if row.admin_level} & set(settings.staff_admin_levels)
+    return f"Slurm AdminLevel {sorted(levels)[0]}" if levels else ""
+
+
+def unix_groups(user: str) -> frozenset[str]:
+    """Names of the user's groups by NSS, empty for a user that NSS does not know. Kept for a minute."""
+    return _unix_groups(user, int(time.monotonic() / NSS_SECONDS))
+
+
+@lru_cache(maxsize=4096)
+def _unix_groups(user: str, minute: int) -> frozenset[str]:
+    try:
+        numbers = os.getgrouplist(user, pwd.getpwnam(user).pw_gid)
+    except (KeyError, OSError):
+        return frozenset()
+    return frozenset(name for number in numbers if (name := _group_name(number)))
+
+
+def _group_name(number: int) -> str:
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return ""
+
+
+def _trust_sender(environ: Mapping[str, object], settings: IdentitySettings) -> None:
+    """Pass only what comes from the proxy: a Unix socket, or a listed address with the secret."""
+    given_secret = _shared_secret(settings)
+    if given_secret and not _same(_header(environ, settings.secret_header), given_secret):
+        raise Unidentified(f"{settings.secret_header} is missing or wrong")
+    if _is_unix_socket(environ):
+        return
+    peer = peer_address(environ)
+    if peer is None or not any(peer in ip_network(item, strict=False) for item in settings.proxy_addresses):
+        raise Unidentified(f"{peer or 'no address'} is not in identity.proxy_addresses")
+    if not given_secret and not (settings.trust_loopback and peer.is_loopback):
+        raise Unidentified("a TCP port needs identity.secret_file, or identity.trust_loopback on a host without users")
+
+
+def peer_address(environ: Mapping[str, object]) -> IPv4Address | IPv6Address | None:
+    """The address of the other end of the connection, before any X-Forwarded-For was believed."""
+    original = environ.get("werkzeug.proxy_fix.orig")
+    source: Mapping[str, object] = original if isinstance(original, Mapping) else environ
+    try:
+        address = ip_address(str(source.get("REMOTE_ADDR") or ""))
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def _is_unix_socket(environ: Mapping[str, object]) -> bool:
+    return getattr(environ.get("gunicorn.socket"), "family", None) == socket.AF_UNIX
+
+
+def _shared_secret(settings: IdentitySettings) -> str:
+    try:
+        secret = secret_text(settings.secret, settings.secret_file)
+    except (OSError, UnicodeDecodeError) as err:
+        raise Unidentified("identity.secret_file cannot be read") from err
+    if settings.secret_file is not None and not secret:
+        raise Unidentified("identity.secret_file is empty")
+    return secret
+
+
+def _same(given: str, wanted: str) -> bool:
+    """WSGI gives header bytes as latin-1 text."""
+    return hmac.compare_digest(given.encode("latin-1", "replace"), wanted.encode())
+
+
+def _header(environ: Mapping[str, object], name: str) -> str:
+    return str(environ.get("HTTP_" + name.upper().replace("-", "_")) or "")
+
+
+def _header_groups(environ: Mapping[str, object], settings: IdentitySettings) -> frozenset[str]:
+    """Groups from the proxy, separated by comma or semicolon (a Unix or directory group may hold spaces)."""
+    if not settings.group_header:
+        return frozenset()
+    return frozenset(part.strip() for part in re.split("[,;]", _header(environ, settings.group_header))) - {""}

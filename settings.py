@@ -1,18 +1,34 @@
-"""One typed Settings: TOML file, environment (FULLWARP_*), defaults. Every field has its unit and help."""
+"""One typed Settings: TOML file, environment (FULLWARP_*), defaults. Every field has its unit and help.
+
+`Settings(...)` is a plain value and reads nothing; `data.settings_file` reads the file and the environment.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @model_validator(mode="after")
+    def _secret_given_once(self) -> Self:
+        for name in type(self).model_fields:
+            twin = getattr(self, f"{name}_file", None)
+            value = getattr(self, name)
+            if twin is not None and isinstance(value, SecretStr) and value.get_secret_value():
+                raise ValueError(f"give either {name} or {name}_file, not both")
+        return self
 
 
 class SlurmKind(StrEnum):
@@ -35,13 +51,33 @@ def _known_zone(name: str) -> str:
     return name
 
 
-Seconds = Annotated[float, Field(gt=0)]
+def _web_address(*schemes: str) -> Callable[[str], str]:
+    def checked(url: str) -> str:
+        parts = urlsplit(url)
+        if "@" in parts.netloc:
+            raise ValueError("must not hold a user name or password; they have fields of their own")
+        if url and (parts.scheme not in schemes or not (parts.netloc or parts.path.strip("/"))):
+            raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)} and name a server")
+        return url.rstrip("/")
+
+    return checked
+
+
+def _known_network(text: str) -> str:
+    ip_network(text, strict=False)
+    return text
+
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Ratio = Annotated[float, Field(ge=0, le=1)]
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 
 
 class SlurmSettings(Section):
     kind: SlurmKind = Field(SlurmKind.COMMANDS, description="How Slurm is read: rest, commands or simulated.")
-    url: str = Field("", description="slurmrestd: http://host:6820, https://..., or unix:///run/slurmrestd.sock.")
+    url: Annotated[str, AfterValidator(_web_address("http", "https", "unix"))] = Field(
+        "", description="slurmrestd: http://host:6820, https://..., or unix:///run/slurmrestd.sock."
+    )
     user: str = Field("", description="User name sent to slurmrestd with the token (X-SLURM-USER-NAME).")
     token: SecretStr = Field(SecretStr(""), description="JWT for slurmrestd; better in token_file.")
     token_file: Path | None = Field(None, description="File that holds the JWT; read again when it changes.")
@@ -56,7 +92,9 @@ class MetricsSettings(Section):
     kind: MetricsKind = Field(
         MetricsKind.PROMETHEUS, description="How metrics are read: prometheus, simulated or none."
     )
-    url: str = Field("", description="Any server with the Prometheus HTTP API: http://host:9090.")
+    url: Annotated[str, AfterValidator(_web_address("http", "https"))] = Field(
+        "", description="Any server with the Prometheus HTTP API: http://host:9090."
+    )
     token: SecretStr = Field(SecretStr(""), description="Bearer token; better in token_file.")
     token_file: Path | None = Field(None, description="File that holds the bearer token.")
     username: str = Field("", description="User name for basic authentication.")
@@ -65,7 +103,7 @@ class MetricsSettings(Section):
     )
     password_file: Path | None = Field(None, description="File that holds the password.")
     headers: dict[str, str] = Field(
-        default_factory=dict, description="Further headers, such as X-Scope-OrgID for Mimir."
+        default_factory=dict, description="Further headers, such as X-Scope-OrgID for Mimir.", repr=False
     )
     ca_file: Path | None = Field(None, description="CA bundle for https.")
     client_cert_file: Path | None = Field(None, description="Client certificate for https.")
@@ -86,8 +124,8 @@ class MetricsSettings(Section):
     names: dict[str, str] = Field(
         default_factory=dict, description="Metric name by our metric name, where a site renamed it."
     )
-    scrape_interval_seconds: float | None = Field(
-        None, gt=0, description="Scrape interval in seconds; empty = read from the server."
+    scrape_interval_seconds: Seconds | None = Field(
+        None, description="Scrape interval in seconds; empty = read from the server."
     )
     strip_domain: bool = Field(
         True, description="Whether host names lose their domain before they join Slurm's node names."
@@ -104,13 +142,19 @@ class IdentitySettings(Section):
     kind: IdentityKind = Field(
         IdentityKind.HEADER, description="Where the viewer's name comes from: header, unix or demo."
     )
-    user_header: str = Field("X-Remote-User", description="Header in which the trusted proxy names the user.")
-    group_header: str = Field("", description="Header in which the proxy lists the user's groups; empty = not used.")
+    user_header: HeaderName = Field("X-Remote-User", description="Header in which the trusted proxy names the user.")
+    group_header: str = Field(
+        "",
+        pattern=r"^[A-Za-z0-9-]*$",
+        description="Header in which the proxy lists the user's groups; empty = not used.",
+    )
     secret: SecretStr = Field(SecretStr(""), description="Shared secret that the proxy sends; better in secret_file.")
     secret_file: Path | None = Field(None, description="File that holds the shared secret.")
-    secret_header: str = Field("X-Fullwarp-Secret", description="Header in which the proxy sends the shared secret.")
-    proxy_addresses: list[str] = Field(
-        default_factory=lambda: ["127.0.0.1", "::1"], description="Addresses of the proxy."
+    secret_header: HeaderName = Field(
+        "X-Fullwarp-Secret", description="Header in which the proxy sends the shared secret."
+    )
+    proxy_addresses: list[Annotated[str, AfterValidator(_known_network)]] = Field(
+        default_factory=lambda: ["127.0.0.1", "::1"], description="Addresses or networks of the proxy."
     )
     trust_loopback: bool = Field(
         False, description="Trust every process on this host to name the user. Only without other users."
@@ -128,7 +172,11 @@ class IdentitySettings(Section):
 
 
 class ServeSettings(Section):
-    bind: str = Field("127.0.0.1:8050", description="host:port or unix:/path/to.sock.")
+    bind: str = Field(
+        "127.0.0.1:8050",
+        pattern=r"^(unix:/.+|\[[0-9a-fA-F:]+\]:\d{1,5}|[A-Za-z0-9._-]+:\d{1,5})$",
+        description="host:port or unix:/path/to.sock.",
+    )
     workers: int = Field(2, ge=1, le=64, description="Worker processes.")
     threads: int = Field(32, ge=1, le=512, description="Threads of each worker.")
     socket_mode: str = Field("660", pattern="^[0-7]{3}$", description="Mode of the Unix socket, octal.")
@@ -167,13 +215,17 @@ class DemoSettings(Section):
 
 
 class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="FULLWARP_", env_nested_delimiter="__", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="FULLWARP_", env_nested_delimiter="__", extra="forbid", frozen=True, hide_input_in_errors=True
+    )
 
     cluster: str = Field("", description="Name of the cluster; empty = Slurm's ClusterName.")
     site_timezone: Annotated[str, AfterValidator(_known_zone)] = Field(
         "UTC", description="Time zone of calendar words (today, week)."
     )
-    refresh_seconds: float = Field(30.0, ge=5, description="Age at which the live picture is read again, in seconds.")
+    refresh_seconds: float = Field(
+        30.0, ge=5, allow_inf_nan=False, description="Age at which the live picture is read again, in seconds."
+    )
     slurm: SlurmSettings = SlurmSettings()
     metrics: MetricsSettings = MetricsSettings()
     identity: IdentitySettings = IdentitySettings()
@@ -181,3 +233,30 @@ class Settings(BaseSettings):
     cache: CacheSettings = CacheSettings()
     judgement: JudgementSettings = JudgementSettings()
     demo: DemoSettings = DemoSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
+def secret_text(value: SecretStr, file: Path | None) -> str:
+    """The secret itself, from its file when there is one (read again when it changes), else from its field.
+
+    Raises OSError or UnicodeDecodeError for a file that cannot be read.
+    """
+    if file is None:
+        return value.get_secret_value().strip()
+    status = file.stat()
+    return _file_text(file, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=16)
+def _file_text(file: Path, modified_ns: int, size: int) -> str:
+    return file.read_text(encoding="utf-8").strip()
