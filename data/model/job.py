@@ -60,7 +60,8 @@ class Job:
 
     `job_id` is the raw id (what exporters usually carry), `display_id` what people write (123_7, 123+1).
     `time_limit_seconds` is inf for UNLIMITED. `array_task_count` > 1 only for a pending array not yet split.
-    `end_time` is None while a job runs, and after a record without one.
+    `end_time` is None while a job runs, and after a record without one. `requested_memory_per` is "node", "cpu" or
+    "gpu": which of --mem, --mem-per-cpu and --mem-per-gpu the job used.
     """
 
     cluster: str
@@ -94,6 +95,7 @@ class Job:
     requested: Tres = Tres()
     allocated: Tres = Tres()
     devices: tuple[NodeDevices, ...] = ()
+    requested_memory_per: str | None = None
     requested_features: str | None = None
     requested_nodes: str | None = None
     reason: str | None = None
