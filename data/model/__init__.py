@@ -17,6 +17,7 @@ from data.model.job import NodeDevices as NodeDevices
 from data.model.job import PendingDetail as PendingDetail
 from data.model.node import Association as Association
 from data.model.node import Node as Node
+from data.model.node import NodeFilter as NodeFilter
 from data.model.node import NodeState as NodeState
 from data.model.node import Partition as Partition
 from data.model.node import Reservation as Reservation
@@ -24,6 +25,7 @@ from data.model.snapshot import ClusterSnapshot as ClusterSnapshot
 from data.model.snapshot import Gpu as Gpu
 from data.model.snapshot import GpuState as GpuState
 from data.model.snapshot import JoinMethod as JoinMethod
+from data.model.snapshot import Note as Note
 from data.model.source import Rows as Rows
 from data.model.source import SourceCondition as SourceCondition
 from data.model.source import SourceHealth as SourceHealth

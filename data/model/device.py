@@ -31,6 +31,11 @@ class Device:
         return (self.node, gpu, self.slice_id or "")
 
     @property
+    def is_slice(self) -> bool:
+        """Whether this is a part of a GPU (MIG slice, AMD partition) and so never counted as a GPU."""
+        return self.slice_id is not None
+
+    @property
     def label(self) -> str:
         """node/index, or node/index/slice."""
         index = "?" if self.index is None else str(self.index)

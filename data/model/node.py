@@ -95,3 +95,15 @@ class Association:
     user: str | None
     is_coordinator: bool = False
     admin_level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFilter:
+    """What of the cluster to show; empty = everything. `states` are node buckets, `gpu_states` those of GpuState,
+    `models` GPU models as shown, `text` matches a part of the node's name."""
+
+    partitions: frozenset[str] = frozenset()
+    states: frozenset[str] = frozenset()
+    gpu_states: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
+    text: str = ""

@@ -39,7 +39,8 @@ class Gpu:
 
     Every configured device is here, measured or not. `values` by metric name, absent = not measured.
     `job_ids` are raw ids; more than one = shared. `weight` is the share of a whole GPU (1, or slices / model's
-    slices), `weight_known` False where the profile is not known.
+    slices), `weight_known` False where the profile is not known. `slurm_index` is the N of Slurm's (IDX:N), which
+    need not be the exporter's index. `signals_disagree`: UTIL says idle and another signal says busy.
     """
 
     device: Device
@@ -51,6 +52,8 @@ class Gpu:
     is_shared: bool = False
     weight: float = 1.0
     weight_known: bool = True
+    slurm_index: int | None = None
+    signals_disagree: bool = False
 
     @property
     def utilization(self) -> float | None:
@@ -58,6 +61,20 @@ class Gpu:
         if self.device.slice_id is None and "gpu_utilization" in self.values:
             return self.values["gpu_utilization"]
         return self.values.get("graphics_engine_activity")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that does not add up between Slurm and the metrics: `kind` for code, `text` for people.
+
+    `subject` is a node (or "" for the cluster). `job_ids` are the jobs concerned, never named in `text`.
+    """
+
+    kind: str
+    subject: str
+    text: str
+    count: int = 1
+    job_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +99,4 @@ class ClusterSnapshot:
     is_past: bool = False
     unknown: tuple[str, ...] = ()
     version: str = ""
+    notes: tuple[Note, ...] = ()
