@@ -63,6 +63,14 @@ def _web_address(*schemes: str) -> Callable[[str], str]:
     return checked
 
 
+def _listening_place(bind: str) -> str:
+    host, _, port = bind.rpartition(":")
+    is_port = bool(host) and port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    if not (bind.startswith("unix:/") and len(bind) > 6) and not (is_port and "/" not in host):
+        raise ValueError("must be host:port (a port from 1 to 65535) or unix:/path/to.sock")
+    return bind
+
+
 def _known_network(text: str) -> str:
     ip_network(text, strict=False)
     return text
@@ -172,10 +180,8 @@ class IdentitySettings(Section):
 
 
 class ServeSettings(Section):
-    bind: str = Field(
-        "127.0.0.1:8050",
-        pattern=r"^(unix:/.+|\[[0-9a-fA-F:]+\]:\d{1,5}|[A-Za-z0-9._-]+:\d{1,5})$",
-        description="host:port or unix:/path/to.sock.",
+    bind: Annotated[str, AfterValidator(_listening_place)] = Field(
+        "127.0.0.1:8050", description="host:port or unix:/path/to.sock."
     )
     workers: int = Field(2, ge=1, le=64, description="Worker processes.")
     threads: int = Field(32, ge=1, le=512, description="Threads of each worker.")

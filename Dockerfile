@@ -1,0 +1,30 @@
+# One image for the dashboard. Settings come from /etc/fullwarp/fullwarp.toml (mounted) or FULLWARP_* variables;
+# secrets from mounted files (slurm.token_file, metrics.token_file, identity.secret_file), never from the build.
+FROM python:3.12-slim
+
+ENV PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PIP_NO_CACHE_DIR=1 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1
+
+WORKDIR /src
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY app.py cli.py settings.py identity.py ./
+COPY pages pages
+COPY components components
+COPY terminal terminal
+COPY data data
+COPY assets assets
+RUN pip install -c constraints.txt '.[redis]' && rm -rf /src/*
+
+RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/fullwarp fullwarp
+USER 10001
+WORKDIR /var/lib/fullwarp
+
+ENV FULLWARP_SERVE__BIND=0.0.0.0:8050
+EXPOSE 8050
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8050/healthz', timeout=4)"]
+ENTRYPOINT ["fullwarp"]
+CMD ["serve"]

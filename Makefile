@@ -1,0 +1,57 @@
+# Everything that a person runs from a checkout. Needs Python 3.11+, make and access to a package index.
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null)
+BIN := .venv/bin
+
+.PHONY: demo test lint format bench docs clean
+
+demo: .venv/.run
+	@$(BIN)/fullwarp demo
+
+test: .venv/.test
+	@.ci/system-packages
+	$(BIN)/pytest
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.test
+	@$(BIN)/python -m bench.run
+
+docs: .venv/.test
+	$(BIN)/python -m terminal.reference docs/reference
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Fullwarp needs Python 3.11 or newer, and $(PYTHON) is older. Try: make PYTHON=python3.12 demo" >&2; exit 2; }
+ifdef UV
+	$(UV) venv -q --python "$$(command -v $(PYTHON))" .venv
+else
+	@$(PYTHON) -m venv .venv || \
+	  { rm -rf .venv; echo "Python's venv is missing. On Debian, as root: apt-get install python3-venv" >&2; exit 2; }
+endif
+
+.venv/.run: $(BIN)/python pyproject.toml constraints.txt
+	$(call install,.)
+	@touch $@
+
+.venv/.test: $(BIN)/python pyproject.toml constraints.txt
+	$(call install,.[test])
+	@touch $@ .venv/.run
+
+ifdef UV
+install = $(UV) pip install -q -p $(BIN)/python -c constraints.txt -e '$(1)'
+else
+install = $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '$(1)'
+endif
