@@ -21,6 +21,13 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_is_none(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        return {name: None if _means_none(cls, name, value) else value for name, value in values.items()}
+
     @model_validator(mode="after")
     def _secret_given_once(self) -> Self:
         for name in type(self).model_fields:
@@ -29,6 +36,11 @@ class Section(BaseModel):
             if twin is not None and isinstance(value, SecretStr) and value.get_secret_value():
                 raise ValueError(f"give either {name} or {name}_file, not both")
         return self
+
+
+def _means_none(section: type[Section], name: str, value: object) -> bool:
+    field = section.model_fields.get(name)
+    return value == "" and field is not None and field.default is None
 
 
 class SlurmKind(StrEnum):
