@@ -100,10 +100,11 @@ class Association:
 @dataclass(frozen=True, slots=True)
 class NodeFilter:
     """What of the cluster to show; empty = everything. `states` are node buckets, `gpu_states` those of GpuState,
-    `models` GPU models as shown, `text` matches a part of the node's name."""
+    `models` GPU models as shown, `features` node features (any of them), `text` matches a part of the node's name."""
 
     partitions: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
     gpu_states: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    features: frozenset[str] = frozenset()
     text: str = ""
