@@ -1,0 +1,205 @@
+"""Job summaries in AdminComment: "JS1:" + base64(gzip(JSON)), as jobstats writes them.
+
+Reading never fails: the outcome says what was there, and a number that is missing or impossible is None.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+PREFIX = "JS1:"
+MAX_JSON_BYTES = 16 << 20
+SLURM_COMMENT_BYTES = 65_535
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Outcome(StrEnum):
+    SUMMARY = "summary"
+    TOO_SHORT = "too short"
+    NO_DATA = "no data"
+    DAMAGED = "damaged"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSummary:
+    """Mean utilization (0..1) and peak memory (bytes) of one GPU; `minor` is the N of /dev/nvidiaN."""
+
+    minor: int
+    utilization: float | None = None
+    memory_used_bytes: int | None = None
+    memory_total_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSummary:
+    """One node's share. `gpus` is empty where the summary holds nothing of GPUs: that is not 0 GPUs."""
+
+    node: str
+    cores: int | None = None
+    cpu_seconds: float | None = None
+    memory_used_bytes: int | None = None
+    memory_allocated_bytes: int | None = None
+    gpus: tuple[GpuSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`gpu_count` None = not said. `dropped` counts impossible numbers, which were left out."""
+
+    nodes: tuple[NodeSummary, ...] = ()
+    elapsed_seconds: float | None = None
+    gpu_count: int | None = None
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    outcome: Outcome
+    summary: Summary | None = None
+    reason: str = ""
+
+
+def decode(admin_comment: str | None) -> Decoded:
+    """Read an AdminComment; `reason` says in words what is wrong with a damaged one."""
+    text = (admin_comment or "").strip()
+    if not text.startswith(PREFIX):
+        return Decoded(Outcome.NONE)
+    body = text[len(PREFIX) :].strip()
+    if body in ("Short", "None"):
+        return Decoded(Outcome.TOO_SHORT if body == "Short" else Outcome.NO_DATA)
+    try:
+        payload = json.loads(_inflate(base64.b64decode(body, validate=True)))
+    except (ValueError, zlib.error, binascii.Error, RecursionError) as err:
+        cut = " (cut off at Slurm's limit)" if len(text.encode()) >= SLURM_COMMENT_BYTES else ""
+        return Decoded(Outcome.DAMAGED, reason=f"the summary cannot be read{cut}: {type(err).__name__}")
+    if not isinstance(payload, dict) or not isinstance(payload.get("nodes"), dict):
+        return Decoded(Outcome.DAMAGED, reason="the summary holds no nodes")
+    return Decoded(Outcome.SUMMARY, _Reader().summary(payload))
+
+
+def encode(summary: Summary) -> str:
+    """Write a summary as jobstats does (utilization in percent, GPUs by minor number); unknown keys are left out."""
+    payload = _known(
+        nodes={node.node: _node_payload(node) for node in summary.nodes},
+        total_time=summary.elapsed_seconds,
+        gpus=summary.gpu_count,
+    )
+    packed = gzip.compress(json.dumps(payload, separators=(",", ":")).encode(), mtime=0)
+    return PREFIX + base64.b64encode(packed).decode()
+
+
+def _inflate(data: bytes) -> bytes:
+    """Unpack at most MAX_JSON_BYTES; a larger, cut or padded stream is refused."""
+    unpacker = zlib.decompressobj(_GZIP)
+    text = unpacker.decompress(data, MAX_JSON_BYTES)
+    if not unpacker.eof:
+        raise ValueError("too large or cut off")
+    return text
+
+
+def _node_payload(node: NodeSummary) -> dict[str, Any]:
+    payload = _known(
+        total_memory=node.memory_allocated_bytes,
+        used_memory=node.memory_used_bytes,
+        total_time=node.cpu_seconds,
+        cpus=node.cores,
+    )
+    by_key = {
+        "gpu_total_memory": {str(gpu.minor): gpu.memory_total_bytes for gpu in node.gpus},
+        "gpu_used_memory": {str(gpu.minor): gpu.memory_used_bytes for gpu in node.gpus},
+        "gpu_utilization": {
+            str(gpu.minor): None if gpu.utilization is None else round(gpu.utilization * 100, 6) for gpu in node.gpus
+        },
+    }
+    for key, values in by_key.items():
+        known = _known(**values)
+        if known:
+            payload[key] = known
+    return payload
+
+
+def _known(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+class _Reader:
+    """Reads one payload and counts the numbers that cannot be."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+
+    def summary(self, payload: Mapping[str, Any]) -> Summary:
+        names = _short_names(payload["nodes"])
+        nodes = tuple(
+            self.node(names[host], values) for host, values in payload["nodes"].items() if isinstance(values, dict)
+        )
+        elapsed = self.number(payload.get("total_time"))
+        return Summary(nodes, elapsed, self.gpu_count(payload.get("gpus"), nodes), self.dropped)
+
+    def gpu_count(self, value: Any, nodes: tuple[NodeSummary, ...]) -> int | None:
+        """Some writers say true or false instead of a number: true is at least one, and as many as are listed."""
+        if isinstance(value, bool):
+            return max(1, sum(len(node.gpus) for node in nodes)) if value else 0
+        return self.whole(value)
+
+    def node(self, name: str, values: Mapping[str, Any]) -> NodeSummary:
+        return NodeSummary(
+            name,
+            self.whole(values.get("cpus")),
+            self.number(values.get("total_time")),
+            self.whole(values.get("used_memory")),
+            self.whole(values.get("total_memory")),
+            self.gpus(values),
+        )
+
+    def gpus(self, values: Mapping[str, Any]) -> tuple[GpuSummary, ...]:
+        keys = ("gpu_utilization", "gpu_used_memory", "gpu_total_memory")
+        tables = [table if isinstance(table := values.get(key), dict) else {} for key in keys]
+        use, used, total = tables
+        minors = sorted({key for table in tables for key in table if key.isascii() and key.isdigit()}, key=_by_number)
+        self.dropped += len({key for table in tables for key in table}) - len(minors)
+        return tuple(
+            GpuSummary(
+                int(minor), self.ratio(use.get(minor)), self.whole(used.get(minor)), self.whole(total.get(minor))
+            )
+            for minor in minors
+        )
+
+    def number(self, value: Any) -> float | None:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            self.dropped += 1
+            return None
+        return float(value) if value < 1e300 else None
+
+    def whole(self, value: Any) -> int | None:
+        number = self.number(value)
+        return None if number is None else round(number)
+
+    def ratio(self, percent: Any) -> float | None:
+        number = self.number(percent)
+        if number is not None and number > 100:
+            self.dropped += 1
+            return None
+        return None if number is None else number / 100
+
+
+def _by_number(text: str) -> tuple[int, str]:
+    return (len(text.lstrip("0")), text)
+
+
+def _short_names(nodes: Mapping[str, Any]) -> dict[str, str]:
+    """Host names without their domain, unless two of them would become one or it is an address."""
+    short = {host: host if host.replace(".", "").isdigit() else host.split(".", 1)[0] for host in nodes}
+    return short if len(set(short.values())) == len(short) else {host: host for host in nodes}
