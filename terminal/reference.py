@@ -68,12 +68,12 @@ def metrics_page() -> str:
 
 def example_file() -> str:
     """A fullwarp.toml with every field commented out at its default, with its help above it."""
-    lines = ["# Settings of Fullwarp. A line without # counts; every value below is the default.\n"]
+    lines = ["# Settings of Fullwarp. Take away the # of a line to change it; the values below are the defaults.\n"]
     for section, rows in _sections():
         lines.append(f"\n[{section}]\n" if section else "\n")
         for name, field in rows:
             default = toml_value(field)
-            lines.append(f"# {field.description}\n# {name} = {default}\n")
+            lines.append(f"# {field.description}\n#{name} = {default}\n")
     return "".join(lines)
 
 
