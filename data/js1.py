@@ -10,6 +10,7 @@ import binascii
 import gzip
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ PREFIX = "JS1:"
 MAX_JSON_BYTES = 16 << 20
 SLURM_COMMENT_BYTES = 65_535
 _GZIP = 16 + zlib.MAX_WBITS
+_MINOR = re.compile(r"0|[1-9][0-9]{0,5}")
 
 
 class Outcome(StrEnum):
@@ -79,9 +81,8 @@ def decode(admin_comment: str | None) -> Decoded:
         return Decoded(Outcome.TOO_SHORT if body == "Short" else Outcome.NO_DATA)
     try:
         payload = json.loads(_inflate(base64.b64decode(body, validate=True)))
-    except (ValueError, zlib.error, binascii.Error, RecursionError) as err:
-        cut = " (cut off at Slurm's limit)" if len(text.encode()) >= SLURM_COMMENT_BYTES else ""
-        return Decoded(Outcome.DAMAGED, reason=f"the summary cannot be read{cut}: {type(err).__name__}")
+    except (ValueError, zlib.error, RecursionError) as err:
+        return Decoded(Outcome.DAMAGED, reason=_what_is_wrong(text, err))
     if not isinstance(payload, dict) or not isinstance(payload.get("nodes"), dict):
         return Decoded(Outcome.DAMAGED, reason="the summary holds no nodes")
     return Decoded(Outcome.SUMMARY, _Reader().summary(payload))
@@ -98,6 +99,14 @@ def encode(summary: Summary) -> str:
     return PREFIX + base64.b64encode(packed).decode()
 
 
+def _what_is_wrong(text: str, err: Exception) -> str:
+    if len(text.encode(errors="replace")) >= SLURM_COMMENT_BYTES:
+        return f"the summary was cut off at Slurm's limit of {SLURM_COMMENT_BYTES} bytes"
+    if isinstance(err, binascii.Error):
+        return "the summary is not base64"
+    return "the summary is not gzip" if isinstance(err, zlib.error) else "the summary is not whole JSON"
+
+
 def _inflate(data: bytes) -> bytes:
     """Unpack at most MAX_JSON_BYTES; a larger, cut or padded stream is refused."""
     unpacker = zlib.decompressobj(_GZIP)
@@ -108,13 +117,13 @@ def _inflate(data: bytes) -> bytes:
 
 
 def _node_payload(node: NodeSummary) -> dict[str, Any]:
-    payload = _known(
+    payload: dict[str, Any] = _known(
         total_memory=node.memory_allocated_bytes,
         used_memory=node.memory_used_bytes,
         total_time=node.cpu_seconds,
         cpus=node.cores,
     )
-    by_key = {
+    by_key: dict[str, dict[str, float | None]] = {
         "gpu_total_memory": {str(gpu.minor): gpu.memory_total_bytes for gpu in node.gpus},
         "gpu_used_memory": {str(gpu.minor): gpu.memory_used_bytes for gpu in node.gpus},
         "gpu_utilization": {
@@ -166,8 +175,9 @@ class _Reader:
         keys = ("gpu_utilization", "gpu_used_memory", "gpu_total_memory")
         tables = [table if isinstance(table := values.get(key), dict) else {} for key in keys]
         use, used, total = tables
-        minors = sorted({key for table in tables for key in table if key.isascii() and key.isdigit()}, key=_by_number)
-        self.dropped += len({key for table in tables for key in table}) - len(minors)
+        keys_seen = {key for table in tables for key in table}
+        minors = sorted((key for key in keys_seen if _MINOR.fullmatch(key)), key=int)
+        self.dropped += len(keys_seen) - len(minors)
         return tuple(
             GpuSummary(
                 int(minor), self.ratio(use.get(minor)), self.whole(used.get(minor)), self.whole(total.get(minor))
@@ -193,10 +203,6 @@ class _Reader:
             self.dropped += 1
             return None
         return None if number is None else number / 100
-
-
-def _by_number(text: str) -> tuple[int, str]:
-    return (len(text.lstrip("0")), text)
 
 
 def _short_names(nodes: Mapping[str, Any]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from data.efficiency.judge import judge as judge
 from data.efficiency.judge import judge_mean as judge_mean
 from data.efficiency.judge import judge_share as judge_share
 from data.efficiency.judge import not_judged as not_judged
+from data.efficiency.means import NOTHING as NOTHING
 from data.efficiency.means import Mean as Mean
 from data.efficiency.means import device_mean as device_mean
 from data.efficiency.means import idle_share as idle_share

@@ -18,9 +18,10 @@ class CoverageState(StrEnum):
 
 def expected_samples(duration_seconds: float | None, interval_seconds: float | None) -> int | None:
     """Count the samples of one device in `duration_seconds` (s); None without a duration or interval."""
-    if not _is_positive(interval_seconds) or duration_seconds is None or not math.isfinite(duration_seconds):
+    if interval_seconds is None or not 0 < interval_seconds < math.inf:
         return None
-    assert interval_seconds is not None
+    if duration_seconds is None or not math.isfinite(duration_seconds):
+        return None
     return max(0, math.floor(duration_seconds / interval_seconds))
 
 
@@ -52,7 +53,3 @@ def coverage_state(share: float | None, *, minimum: float, maximum: float, too_s
     if share > maximum:
         return CoverageState.DISAGREES
     return CoverageState.WHOLE if share >= minimum else CoverageState.PARTIAL
-
-
-def _is_positive(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and value > 0

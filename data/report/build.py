@@ -1,0 +1,224 @@
+"""Put one attempt's report together from Slurm's facts and whatever measured it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from data import js1
+from data.efficiency import Mean, gpu_hours, is_too_short, time_share
+from data.efficiency.coverage import expected_samples
+from data.efficiency.hours import device_hours
+from data.model import Job, Series, WindowReading, WindowStat
+from data.report.allocation import Allocation, allocation_of
+from data.report.gpus import Period, gpu_rows, js1_devices, with_swings
+from data.report.hosts import Hosts, hosts_of
+from data.report.join import Inventory, join_devices
+from data.report.model import GpuUse, JobReport, NodeUse, UseSource
+from data.report.summary import (
+    gpu_memory_of,
+    hours_of,
+    judgements,
+    least_coverage,
+    mapping_faults,
+    metric_means,
+    utilization_of,
+    worst_join,
+)
+from settings import FindingLimits, JudgementSettings
+
+_SUMMARY_TOLERANCE = 0.1  # a summary is written shortly before the end of a job
+_SUMMARY_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """GPU rows from one source. `overall` is set where a source knows only the job's mean."""
+
+    source: UseSource
+    rows: tuple[GpuUse, ...]
+    overall: float | None = None
+    faults: tuple[str, ...] = ()
+
+
+def build_report(
+    job: Job,
+    readings: WindowReading | None = None,
+    host: WindowReading | None = None,
+    *,
+    now: datetime,
+    limits: JudgementSettings,
+    findings: FindingLimits | None = None,
+    interval_seconds: float | None = None,
+    inventory: Inventory | None = None,
+    series: Sequence[Series] = (),
+) -> JobReport:
+    """Report on one attempt, running or finished.
+
+    `readings` and `host` hold window statistics of devices and of (job, node); host statistics may also be in
+    `readings`. Without usable ones the JS1 summary in the job's AdminComment counts, then Slurm's own numbers.
+    `inventory` maps (node, Slurm's index) to a device; `series` of the utilization show how it swings. The window
+    must not begin before the attempt: such a reading is left out and named in `faults`.
+    """
+    limits_of_findings = findings or FindingLimits()
+    interval = interval_seconds or (readings.interval_seconds if readings else None)
+    early = tuple(one for one in (readings, host) if one is not None and _is_early(one, job, interval))
+    usable = [one for one in (readings, host) if one is not None and one not in early]
+    period = _period(job, usable[0] if usable else None, now, interval)
+    stats = tuple(stat for one in usable for stat in one.stats)
+    decoded = js1.decode(job.admin_comment)
+    allocation = allocation_of(job)
+    measured = _measure(job, allocation, stats, decoded.summary, period, inventory)
+    rows = with_swings(measured.rows, series, low=limits_of_findings.swing_low, high=limits_of_findings.swing_high)
+    faults = (
+        *(("The window begins before this attempt of the job: its numbers were left out.",) if early else ()),
+        *measured.faults,
+        *mapping_faults(rows, limits_of_findings),
+    )
+    report = _assemble(
+        job, now, period, allocation, replace(measured, rows=rows), hosts_of(job, stats, decoded.summary, period)
+    )
+    report = replace(report, faults=faults, summary_outcome=decoded.outcome, notes=_notes(job, decoded, report, period))
+    return replace(report, judgements=judgements(report, limits, limits_of_findings))
+
+
+def _measure(
+    job: Job,
+    allocation: Allocation,
+    stats: Sequence[WindowStat],
+    summary: js1.Summary | None,
+    period: Period,
+    inventory: Inventory | None,
+) -> _Measured:
+    expected = expected_samples(period.seconds, period.interval_seconds)
+    joined = join_devices(job, allocation, stats, expected=expected, inventory=inventory)
+    rows = gpu_rows(joined, allocation, period)
+    if any(row.utilization is not None for row in rows):
+        return _Measured(UseSource.SERIES, rows)
+    if summary is not None:
+        from_summary = gpu_rows(js1_devices(summary), _with_count(allocation, summary), period, is_summary=True)
+        if any(row.metrics for row in from_summary):
+            return _Measured(UseSource.JS1, from_summary, faults=_summary_faults(summary, period))
+    overall = job.usage.gpu_utilization
+    if allocation.total and overall is not None and 0 < overall <= 1:
+        return _Measured(UseSource.SLURM, _evenly(rows, period, overall), overall)
+    return _Measured(UseSource.NONE, rows)
+
+
+def _with_count(allocation: Allocation, summary: js1.Summary) -> Allocation:
+    """Where Slurm does not track GPUs, the summary's own count stands in."""
+    return allocation if allocation.total is not None else replace(allocation, total=summary.gpu_count)
+
+
+def _evenly(rows: Sequence[GpuUse], period: Period, overall: float) -> tuple[GpuUse, ...]:
+    """Slurm knows one mean for the job: it gives each GPU's hours, and no GPU's own utilization."""
+    return tuple(
+        replace(
+            row,
+            hours=device_hours(period.elapsed_seconds, measured_share=1.0, mean=overall, idle=None, weight=row.weight),
+        )
+        for row in rows
+    )
+
+
+def _assemble(
+    job: Job, now: datetime, period: Period, allocation: Allocation, measured: _Measured, hosts: Hosts
+) -> JobReport:
+    rows = measured.rows
+    count = allocation.total
+    if count is None and measured.source is UseSource.JS1:
+        count = sum(row.is_allocated for row in rows)
+    utilization = utilization_of(rows, count)
+    if measured.overall is not None and count:
+        utilization = Mean(measured.overall, count, count, measured.overall, measured.overall)
+    return JobReport(
+        job=job,
+        at=now,
+        elapsed_seconds=period.elapsed_seconds,
+        gpu_count=count,
+        gpus=rows,
+        nodes=_nodes(rows, allocation, hosts),
+        gpu_source=measured.source,
+        host_source=hosts.source,
+        utilization=utilization,
+        gpu_memory=gpu_memory_of(rows),
+        cpu=hosts.cpu,
+        memory=hosts.memory,
+        time=time_share(period.elapsed_seconds, job.time_limit_seconds),
+        metrics=metric_means(rows),
+        hours=None if period.elapsed_seconds is None else hours_of(rows, count),
+        device_hours=gpu_hours(period.elapsed_seconds, count),
+        coverage=least_coverage(rows),
+        join=worst_join(row.join for row in rows if row.is_allocated),
+        interval_seconds=period.interval_seconds,
+        is_too_short=is_too_short(period.seconds, period.interval_seconds),
+    )
+
+
+def _nodes(rows: Sequence[GpuUse], allocation: Allocation, hosts: Hosts) -> tuple[NodeUse, ...]:
+    names = tuple(dict.fromkeys((*allocation.nodes, *hosts.by_node, *(row.node for row in rows if row.node))))
+    return tuple(_node(name, rows, allocation, hosts) for name in names)
+
+
+def _node(name: str, rows: Sequence[GpuUse], allocation: Allocation, hosts: Hosts) -> NodeUse:
+    mine = tuple(row for row in rows if row.node == name)
+    host = hosts.by_node.get(name)
+    count = allocation.by_node.get(name)
+    use = NodeUse(
+        name,
+        gpu_count=count,
+        gpus=mine,
+        utilization=utilization_of(mine, len(mine) if count is None else count),
+        gpu_memory=gpu_memory_of(mine),
+    )
+    if host is None:
+        return use
+    return replace(use, cores=host.cores, cpu=host.cpu, memory=host.memory, host_coverage=host.coverage)
+
+
+def _period(job: Job, reading: WindowReading | None, now: datetime, interval: float | None) -> Period:
+    elapsed = job.elapsed_at(now)
+    if job.start_time is None:
+        return Period(0.0, 0.0, elapsed, interval)
+    end = min(job.end_time or now, now)
+    wall = max(0.0, (end - job.start_time).total_seconds())
+    if reading is None:
+        return Period(wall, 1.0, elapsed, interval)
+    first, last = max(job.start_time, reading.window.start), min(end, reading.window.end)
+    seconds = max(0.0, (last - first).total_seconds())
+    return Period(seconds, min(1.0, seconds / wall) if wall else 0.0, elapsed, interval)
+
+
+def _is_early(reading: WindowReading, job: Job, interval: float | None) -> bool:
+    if job.start_time is None:
+        return True
+    return (job.start_time - reading.window.start).total_seconds() > (interval or 1.0)
+
+
+def _summary_faults(summary: js1.Summary, period: Period) -> tuple[str, ...]:
+    said, ran = summary.elapsed_seconds, period.elapsed_seconds
+    if not said or ran is None or abs(said - ran) <= max(_SUMMARY_SECONDS, _SUMMARY_TOLERANCE * ran):
+        return ()
+    return (f"The JS1 summary is of {said:.0f} s and this attempt ran {ran:.0f} s: it may be of another attempt.",)
+
+
+def _notes(job: Job, decoded: js1.Decoded, report: JobReport, period: Period) -> tuple[str, ...]:
+    notes = []
+    if decoded.outcome is js1.Outcome.DAMAGED:
+        notes.append(f"JS1 summary damaged: {decoded.reason}.")
+    if decoded.outcome is js1.Outcome.TOO_SHORT:
+        notes.append("JS1 summary: the job was too short to be measured.")
+    if decoded.outcome is js1.Outcome.NO_DATA:
+        notes.append("JS1 summary: no data were found for this job.")
+    if decoded.summary is not None and decoded.summary.dropped:
+        notes.append(f"JS1 summary: {decoded.summary.dropped} impossible values were left out.")
+    if report.gpu_count is None:
+        notes.append("Slurm does not say how many GPUs the job has: gres/gpu is not in AccountingStorageTRES.")
+    if report.gpu_source is UseSource.SERIES and period.interval_seconds is None:
+        notes.append("The scrape interval is not known, so neither is the coverage.")
+    if any(not row.is_weight_known for row in report.allocated_gpus):
+        notes.append("The profile of a MIG slice is not known: it counts as a whole GPU.")
+    if report.host_source is UseSource.SLURM:
+        notes.append("CPU and memory are from Slurm's accounting: memory is the peak of the largest step.")
+    return tuple(notes)

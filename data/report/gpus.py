@@ -1,0 +1,156 @@
+"""Rows of a job's GPUs: the seen ones, and a row for every allocated one that was not seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from data import js1
+from data.efficiency import Weight, coverage, device_hours, slice_profile
+from data.model import Device, JoinMethod, Series
+from data.report.allocation import Allocation, missing_places, weight_of
+from data.report.join import JoinedDevice
+from data.report.model import GpuUse, MetricUse, Swing
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The span that rows are about. `seconds` is the wall time within the window, `share` its part of the
+    attempt's wall time, `elapsed_seconds` the time run (suspended time left out)."""
+
+    seconds: float
+    share: float
+    elapsed_seconds: float | None
+    interval_seconds: float | None
+
+
+def gpu_rows(
+    joined: Sequence[JoinedDevice], allocation: Allocation, period: Period, *, is_summary: bool = False
+) -> tuple[GpuUse, ...]:
+    """Make the rows. Seen devices beyond what Slurm gave are kept and marked as not allocated; allocated GPUs
+    that were not seen are rows without metrics. `is_summary` = the means are of the whole job, without samples."""
+    seen: Counter[str] = Counter()
+    rows = []
+    for one in joined:
+        is_given = _is_given(one.node, seen, allocation)
+        seen[one.node] += is_given
+        weight, name = _weight(one, allocation, seen[one.node] - 1, is_given)
+        rows.append(_row(one, period, weight, name, is_given=is_given, is_summary=is_summary))
+    rows += _unseen(allocation, seen, period)
+    order = {node: place for place, node in enumerate(allocation.nodes)}
+    return tuple(sorted(rows, key=lambda row: order.get(row.node, len(order))))
+
+
+def js1_devices(summary: js1.Summary) -> tuple[JoinedDevice, ...]:
+    """The GPUs that a summary lists, by minor number."""
+    return tuple(
+        JoinedDevice(
+            node.node, Device(node.node, index=gpu.minor, minor=gpu.minor), _js1_uses(gpu), JoinMethod.JOB_LABEL
+        )
+        for node in summary.nodes
+        for gpu in node.gpus
+    )
+
+
+def swing_of(series: Iterable[Series], device: Device | None, metric: str, low: float, high: float) -> Swing | None:
+    """Share of the samples of `device` at most `low` and at least `high`; None without a series of it."""
+    if device is None:
+        return None
+    values = [
+        value
+        for one in series
+        if one.device is not None and one.metric == metric and one.device.key == device.key
+        for value in one.values
+    ]
+    if not values:
+        return None
+    return Swing(
+        sum(value <= low for value in values) / len(values), sum(value >= high for value in values) / len(values)
+    )
+
+
+def with_swings(rows: Sequence[GpuUse], series: Sequence[Series], *, low: float, high: float) -> tuple[GpuUse, ...]:
+    """Add how the utilization of each row swings, where series are at hand."""
+    return tuple(
+        replace(row, swing=swing_of(series, row.device, row.utilization_metric or "", low, high)) for row in rows
+    )
+
+
+def _is_given(node: str, seen: Counter[str], allocation: Allocation) -> bool:
+    if allocation.total is None:
+        return True
+    if node not in allocation.nodes:
+        return False
+    if seen[node] < allocation.shards.get(node, 0) and not allocation.by_node.get(node, allocation.total):
+        return True
+    limit = allocation.by_node.get(node, allocation.total)
+    return seen[node] < limit and sum(seen.values()) < allocation.total
+
+
+def _weight(one: JoinedDevice, allocation: Allocation, position: int, is_given: bool) -> tuple[Weight, str | None]:
+    name = allocation.type_at(one.node, max(0, position))
+    is_shard = bool(allocation.shards.get(one.node)) and not allocation.by_node.get(one.node, allocation.total or 0)
+    if is_shard or not is_given:
+        return Weight(0.0), name
+    return weight_of(one.device, name), name
+
+
+def _row(
+    one: JoinedDevice, period: Period, weight: Weight, name: str | None, *, is_given: bool, is_summary: bool
+) -> GpuUse:
+    row = GpuUse(
+        one.node,
+        one.device,
+        name,
+        is_slice=_is_slice(one.device, name),
+        metrics=one.metrics,
+        weight=weight.value,
+        is_weight_known=weight.is_known,
+        join=one.join,
+        is_allocated=is_given,
+        is_shared=one.is_shared or weight.value == 0 < is_given,
+    )
+    share = None if is_summary else _coverage(row, period)
+    measured = 1.0 if is_summary else None if share is None else min(1.0, share) * period.share
+    hours = device_hours(
+        period.elapsed_seconds, measured_share=measured, mean=row.utilization, idle=row.idle_share, weight=weight.value
+    )
+    return replace(row, coverage=share, hours=hours)
+
+
+def _coverage(row: GpuUse, period: Period) -> float | None:
+    name = row.utilization_metric
+    samples = row.metrics[name].samples if name else 0
+    return coverage(samples, period.seconds, period.interval_seconds)
+
+
+def _unseen(allocation: Allocation, seen: Counter[str], period: Period) -> list[GpuUse]:
+    rows = []
+    for node in missing_places(allocation, seen):
+        name = allocation.type_at(node, seen[node])
+        seen[node] += 1
+        weight = weight_of(None, name)
+        row = GpuUse(node, None, name, _is_slice(None, name), weight=weight.value, is_weight_known=weight.is_known)
+        hours = device_hours(period.elapsed_seconds, measured_share=None, mean=None, idle=None, weight=weight.value)
+        rows.append(replace(row, coverage=coverage(0, period.seconds, period.interval_seconds), hours=hours))
+    return rows
+
+
+def _is_slice(device: Device | None, name: str | None) -> bool:
+    if device is not None and (device.slice_id is not None or device.slice_profile):
+        return True
+    return slice_profile(name) is not None
+
+
+def _js1_uses(gpu: js1.GpuSummary) -> dict[str, MetricUse]:
+    uses = {}
+    if gpu.utilization is not None:
+        # A mean of 0 is idle throughout; any other mean says nothing of how long the GPU was idle.
+        uses["gpu_utilization"] = MetricUse(gpu.utilization, idle_share=1.0 if gpu.utilization == 0 else None)
+    if gpu.memory_used_bytes is not None:
+        uses["gpu_memory_used_bytes"] = MetricUse(None, maximum=float(gpu.memory_used_bytes))
+    if gpu.memory_total_bytes is not None:
+        total = float(gpu.memory_total_bytes)
+        uses["gpu_memory_total_bytes"] = MetricUse(total, total, total)
+    return uses
