@@ -1,0 +1,61 @@
+"""Job labels of exporters: which of them speak of a job that holds something on that node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from data.join.holding import holds
+from data.model import Job
+
+_NO_JOB = frozenset({"", "0", "None", "null", "N/A"})
+
+
+@dataclass(slots=True)
+class LabelCount:
+    """What became of the labels of one node. `stale` name no job that holds anything, `elsewhere` are jobs that
+    Slurm has on other nodes, `ambiguous` sat on a GPU that is cut into slices."""
+
+    stale: int = 0
+    elsewhere: list[int] = field(default_factory=list)
+    ambiguous: int = 0
+
+
+class Labels:
+    """Finds the holding job that a label (123, 123_4, 123+1, 123.0) means on a node."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        holding = [job for job in jobs if holds(job)]
+        self._nodes = {job.job_id: frozenset(job.nodes) for job in holding}
+        self._written = {job.display_id: job.job_id for job in holding}
+        self._family: dict[str, list[int]] = {}
+        for job in holding:
+            for leader in {job.array_job_id, job.het_job_id} - {None}:
+                self._family.setdefault(str(leader), []).append(job.job_id)
+
+    def on(self, node: str, labels: tuple[str, ...], count: LabelCount) -> list[int]:
+        """Give the raw ids of the jobs meant that hold something on the node; count the others."""
+        found: list[int] = []
+        for label in labels:
+            text = label.strip()
+            if text in _NO_JOB:
+                continue
+            job_ids = self._meant(text)
+            here = [job_id for job_id in job_ids if node in self._nodes[job_id]]
+            if len(here) == 1:
+                found += [job_id for job_id in here if job_id not in found]
+            elif job_ids:
+                count.elsewhere += job_ids[:1]
+            else:
+                count.stale += 1
+        return found
+
+    def _meant(self, text: str) -> list[int]:
+        """The raw id or written form itself; else the tasks or parts of that array or heterogeneous job."""
+        bare = text.split(".", 1)[0]
+        number = int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 20 else None
+        if number in self._nodes:
+            return [number]
+        if bare in self._written:
+            return [self._written[bare]]
+        return self._family.get(bare, [])
