@@ -1,0 +1,142 @@
+"""Looks at the sources, the files and the host, and hands what it finds to the pure checks."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from data.check import join, metrics, safety, slurm
+from data.check.result import Check, Verdict
+from data.errors import SourceError
+from data.metrics.registry import METRICS
+from data.model import Job, Node, Rows
+from data.protocols import MetricsSource, SchedulerSource
+from settings import IdentityKind, MetricsKind, Settings, secret_text
+
+T = TypeVar("T")
+NO_LOGIN = ("nologin", "false", "sync", "halt", "shutdown")
+
+
+def look(
+    settings: Settings, path: Path | None, scheduler: SchedulerSource, source: MetricsSource | None
+) -> Iterator[Check]:
+    """Every check, in the order in which a person would mend things. Raises nothing of the sources."""
+    yield from _safety(settings, path)
+    found: list[Check] = []
+    nodes = _try(slurm.SUBJECT, scheduler.nodes, found)
+    jobs = _try(slurm.SUBJECT, scheduler.jobs, found)
+    yield from _slurm(settings, scheduler, nodes, jobs, found)
+    if source is None or settings.metrics.kind is MetricsKind.NONE:
+        yield Check(metrics.SUBJECT, Verdict.NOTE, "metrics.kind = none: nothing is measured on GPUs")
+    else:
+        yield from _metrics(settings, source, nodes, jobs)
+
+
+def _slurm(
+    settings: Settings,
+    scheduler: SchedulerSource,
+    nodes: Rows[Node] | None,
+    jobs: Rows[Job] | None,
+    found: list[Check],
+) -> Iterator[Check]:
+    health = _try(slurm.SUBJECT, scheduler.health, found)
+    if health is not None:
+        yield slurm.answers(scheduler.kind, health)
+    yield from found if health is None or health.reachable else ()
+    if nodes is None or jobs is None:
+        return
+    yield from slurm.broken_rows("nodes", nodes)
+    yield from slurm.broken_rows("jobs", jobs)
+    yield slurm.counts_gpus(nodes.rows, jobs.rows)
+    yield from slurm.cluster_name(settings.cluster, nodes.rows)
+
+
+def _metrics(
+    settings: Settings, source: MetricsSource, nodes: Rows[Node] | None, jobs: Rows[Job] | None
+) -> Iterator[Check]:
+    found: list[Check] = []
+    health = _try(metrics.SUBJECT, source.health, found)
+    reading = _try(metrics.SUBJECT, lambda: source.latest(_device_metrics()), found) if health else None
+    if health is None or not health.reachable:
+        yield from found if health is None else [metrics.answers(source.kind, health)]
+        return
+    yield metrics.answers(source.kind, health)
+    yield from found
+    yield from metrics.exporters(health, settings.cluster or _cluster_of(nodes), settings.metrics)
+    if reading is None or not reading.devices:
+        return
+    holders = sum(1 for job in (jobs.rows if jobs else ()) if job.is_running and job.allocated.gpus)
+    yield from metrics.job_labels(reading, holders)
+    yield from metrics.fields(health.missing_metrics or reading.missing, health.dialects)
+    yield from metrics.dropped(reading)
+    if nodes is not None:
+        yield from join.hosts(nodes.rows, reading)
+        yield from join.gpu_counts(nodes.rows, reading)
+
+
+def _device_metrics() -> list[str]:
+    return [row.name for row in METRICS.values() if not (row.is_host or row.is_derived or row.is_counter)]
+
+
+def _cluster_of(nodes: Rows[Node] | None) -> str:
+    return nodes.rows[0].cluster if nodes and nodes.rows else ""
+
+
+def _safety(settings: Settings, path: Path | None) -> Iterator[Check]:
+    try:
+        secret = secret_text(settings.identity.secret, settings.identity.secret_file)
+    except (OSError, UnicodeDecodeError):
+        secret = ""
+    yield from safety.identity(settings.identity, settings.serve, len(secret), login_users())
+    if settings.identity.kind is not IdentityKind.DEMO:
+        yield from safety.staff(settings.identity)
+    yield from safety.files(named_files(settings, path))
+
+
+def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFacts]:
+    """The settings file and every file of a secret or key that it names."""
+    if path is not None:
+        yield safety.FileFacts("settings", path, _mode(path), holds_secret=holds_secret(settings))
+    for section_name, section in settings:
+        for name, value in section if isinstance(section, BaseModel) else ():
+            if isinstance(value, Path) and name.endswith(("token_file", "password_file", "secret_file", "key_file")):
+                yield safety.FileFacts(f"{section_name}.{name}", value, _mode(value))
+
+
+def holds_secret(settings: Settings) -> bool:
+    """Whether a secret stands in the settings themselves rather than in a file of its own."""
+    given = (
+        settings.slurm.token,
+        settings.metrics.token,
+        settings.metrics.password,
+        settings.identity.secret,
+        settings.cache.redis_url,
+    )
+    return any(secret.get_secret_value() for secret in given) or bool(settings.metrics.headers)
+
+
+def login_users() -> list[str]:
+    """Other people with a login on this host, as far as its user database lists them."""
+    people = (entry for entry in pwd.getpwall() if 1000 <= entry.pw_uid < 60_000 and entry.pw_uid != os.getuid())
+    return [entry.pw_name for entry in people if not entry.pw_shell.endswith(NO_LOGIN)]
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return None
+
+
+def _try(subject: str, ask: Callable[[], T], found: list[Check]) -> T | None:
+    try:
+        return ask()
+    except SourceError as err:
+        found.append(Check(subject, Verdict.PROBLEM, str(err), (err.hint,) if err.hint else ()))
+        return None

@@ -1,0 +1,127 @@
+"""Runs the web app under gunicorn: warmed up before the fork with nothing open, opened and warmed up again after it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from gunicorn.app.base import BaseApplication
+
+from data.errors import SettingsError
+from settings import ServeSettings
+
+App = TypeVar("App")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[App]):
+    """What the server does with an app whose framework it does not know.
+
+    `build` and `warm_up` run in the master, where no source may be open; `open` and `warm_up` in each worker.
+    `ready` is told once that the port is open.
+    """
+
+    build: Callable[[], App]
+    warm_up: Callable[[App], None]
+    open: Callable[[App], None]
+    wsgi: Callable[[App], Any]
+    ready: Callable[[], None]
+
+
+def run(settings: ServeSettings, steps: Steps[App]) -> None:
+    """Serve until a signal ends it. Raises SettingsError when the place to listen at is taken or not allowed."""
+    require_free(settings.bind)
+    _Server(settings, steps).run()
+
+
+class _Server(BaseApplication):
+    def __init__(self, settings: ServeSettings, steps: Steps[App]) -> None:
+        self.settings = settings
+        self.steps: Steps[Any] = steps
+        self.app: Any = None
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options().items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        self.app = self.steps.build()
+        self.steps.warm_up(self.app)
+        return self.steps.wsgi(self.app)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "bind": self.settings.bind,
+            "workers": self.settings.workers,
+            "threads": self.settings.threads,
+            "worker_class": "gthread",
+            "preload_app": True,
+            "control_socket_disable": True,
+            "header_map": "drop",
+            "forwarded_allow_ips": "",
+            "umask": 0o077,
+            "timeout": 120,
+            "graceful_timeout": 20,
+            "keepalive": 15,
+            "loglevel": "warning",
+            "worker_tmp_dir": "/dev/shm" if Path("/dev/shm").is_dir() else None,
+            "when_ready": self._when_ready,
+            "post_fork": self._post_fork,
+        }
+
+    def _when_ready(self, server: Any) -> None:
+        """The socket was made for its owner alone; only now does it get its mode."""
+        if self.settings.bind.startswith("unix:"):
+            Path(self.settings.bind.removeprefix("unix:")).chmod(int(self.settings.socket_mode, 8))
+        self.steps.ready()
+
+    def _post_fork(self, server: Any, worker: Any) -> None:
+        self.steps.open(self.app)
+        self.steps.warm_up(self.app)
+
+
+def require_free(bind: str) -> None:
+    """Raise SettingsError, with what to do, when `bind` cannot be listened at."""
+    try:
+        if bind.startswith("unix:"):
+            _require_free_path(Path(bind.removeprefix("unix:")))
+        else:
+            _require_free_port(bind)
+    except OSError as err:
+        raise SettingsError(
+            f"cannot listen at {bind}: {err.strerror or err}",
+            hint="Choose another place with serve.bind (FULLWARP_SERVE__BIND), or end what listens there.",
+        ) from err
+
+
+def _require_free_port(bind: str) -> None:
+    host, _, port = bind.rpartition(":")
+    for family, kind, _, _, address in socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[:1]:
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+
+
+def _require_free_path(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(0, f"the folder {path.parent} does not exist")
+    if not path.exists():
+        return
+    if not path.is_socket():
+        raise FileExistsError(0, "a file that is no socket stands there")
+    with socket.socket(socket.AF_UNIX) as probe:
+        if probe.connect_ex(str(path)) == 0:
+            raise FileExistsError(0, "another server answers there")
+
+
+def url_of(bind: str, prefix: str) -> str:
+    """What a person opens in a browser."""
+    if bind.startswith("unix:"):
+        return bind
+    host, _, port = bind.rpartition(":")
+    shown = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
+    return f"http://{shown}:{port}{prefix}"

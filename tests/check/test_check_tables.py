@@ -1,0 +1,259 @@
+"""What `fullwarp check` says about each kind of trouble, and the lines that mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from data.check import Check, Verdict, join, metrics, safety, slurm
+from data.metrics.registry import METRICS
+from data.model import (
+    Device,
+    DeviceReading,
+    GpuPool,
+    Job,
+    Node,
+    NodeDevices,
+    NodeState,
+    Reading,
+    Rows,
+    SourceHealth,
+    Tres,
+)
+from settings import IdentitySettings, MetricsSettings, ServeSettings
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+UP = NodeState("IDLE", (), "IDLE", "idle", True)
+
+
+def node(name: str, gpus: int = 8, allocated: int | None = 0, cluster: str = "c") -> Node:
+    pools = (GpuPool("h100", gpus, None),) if gpus else ()
+    return Node(cluster, name, UP, gpu_pools=pools, gpus_allocated=allocated)
+
+
+def running(display_id: str, gpus: int | None) -> Job:
+    return Job("c", 1, display_id, "RUNNING", allocated=Tres(gpus=gpus), devices=(NodeDevices("gpu01", gpu_count=2),))
+
+
+def reading(
+    *hosts: str, count: int = 8, labels: tuple[str, ...] = (), dropped: dict[str, int] | None = None
+) -> Reading:
+    devices = tuple(DeviceReading(Device(host, index=n), {}, labels) for host in hosts for n in range(count))
+    return Reading(NOW, devices, dropped=dropped or {})
+
+
+def said(checks: Iterable[Check]) -> tuple[list[Verdict], str]:
+    rows = list(checks)
+    return [row.verdict for row in rows], " | ".join([row.text + " " + " ".join(row.fix) for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("health", "verdict", "parts"),
+    [
+        (SourceHealth(True, "24.11.1", 0.123), Verdict.OK, ["24.11.1", "0.12 s", "rest"]),
+        (SourceHealth(True), Verdict.OK, ["version not told"]),
+        (SourceHealth(False, error="401 Unauthorized", hint="Renew token_file."), Verdict.PROBLEM, ["401", "Renew"]),
+        (SourceHealth(False), Verdict.PROBLEM, ["unknown"]),
+    ],
+)
+def test_slurm_answers_or_says_why_not(health: SourceHealth, verdict: Verdict, parts: list[str]) -> None:
+    verdicts, text = said([slurm.answers("rest", health)])
+    assert verdicts == [verdict]
+    assert [part for part in parts if part not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "jobs", "verdict", "parts"),
+    [
+        ([node("gpu01"), node("cpu01", 0)], [running("7", 2)], Verdict.OK, ["8 GPUs", "1 of 2 nodes", "tracked"]),
+        ([node("gpu01", allocated=None)], [], Verdict.PROBLEM, ["AccountingStorageTRES=gres/gpu"]),
+        ([node("gpu01")], [running("7_1", None)], Verdict.PROBLEM, ["job 7_1", "AccountingStorageTRES=gres/gpu"]),
+        ([node("cpu01", 0)], [], Verdict.PROBLEM, ["none of 1 nodes", "GresTypes=gpu"]),
+        ([], [], Verdict.PROBLEM, ["none of 0 nodes"]),
+    ],
+)
+def test_slurm_counts_gpus_or_is_told_how(
+    nodes: list[Node], jobs: list[Job], verdict: Verdict, parts: list[str]
+) -> None:
+    verdicts, text = said([slurm.counts_gpus(nodes, jobs)])
+    assert verdicts == [verdict]
+    assert [part for part in parts if part not in text] == []
+
+
+def test_broken_rows_are_counted_and_named() -> None:
+    assert list(slurm.broken_rows("nodes", Rows((node("a"),)))) == []
+    _, text = said(slurm.broken_rows("nodes", Rows((node("a"),), broken=2, broken_examples=("gpu07: no state",))))
+    assert "2 of 3 nodes" in text
+    assert "gpu07: no state" in text
+
+
+def test_a_cluster_of_another_name_is_a_problem() -> None:
+    assert list(slurm.cluster_name("", [node("a")])) == []
+    assert list(slurm.cluster_name("c", [node("a")])) == []
+    assert 'cluster = "c"' in said(slurm.cluster_name("ours", [node("a")]))[1]
+
+
+@pytest.mark.parametrize(
+    ("health", "settings", "parts"),
+    [
+        (SourceHealth(True, dialects=("dcgm",), interval_seconds=30), {}, ["found dcgm", "every 30 s"]),
+        (SourceHealth(True), {}, ["no series of a known GPU exporter", "scrape_configs"]),
+        (
+            SourceHealth(True, cluster_labels=("ica100",)),
+            {"cluster_label": "cluster"},
+            ["no series for cluster slurm", "ica100", 'cluster_value = "ica100"', 'cluster_label = ""'],
+        ),
+        (SourceHealth(True), {"cluster_label": "cluster"}, ["no series has the label cluster", 'cluster_label = ""']),
+        (
+            SourceHealth(True, dialects=("dcgm",), cluster_labels=("ica100",)),
+            {"cluster_label": "cluster", "cluster_value": "ica100"},
+            ["found dcgm"],
+        ),
+        (
+            SourceHealth(True, dialects=("dcgm",), cluster_labels=("a", "slurm")),
+            {},
+            ["several clusters", 'cluster_value = "slurm"', "found dcgm"],
+        ),
+    ],
+)
+def test_exporters_and_the_cluster_label(health: SourceHealth, settings: dict[str, str], parts: list[str]) -> None:
+    _, text = said(metrics.exporters(health, "slurm", MetricsSettings.model_validate(settings)))
+    assert [part for part in parts if part not in text] == []
+
+
+def test_a_wrong_cluster_label_is_not_called_an_absent_exporter() -> None:
+    settings = MetricsSettings(cluster_label="cluster")
+    assert "exporter" not in said(metrics.exporters(SourceHealth(True), "slurm", settings))[1]
+
+
+def test_absent_profiling_fields_come_with_the_counter_lines() -> None:
+    verdicts, text = said(metrics.fields(["sm_activity", "fp64_activity"], ["dcgm"]))
+    assert verdicts == [Verdict.NOTE]
+    assert "DCGM_FI_PROF_SM_ACTIVE, gauge, " in text
+    assert "DCGM_FI_PROF_PIPE_FP64_ACTIVE, gauge, " in text
+
+
+def test_absent_utilization_is_a_problem_and_absent_host_metrics_a_note() -> None:
+    verdicts, text = said(metrics.fields(["gpu_utilization", "cpu_seconds", "not_a_metric"], ["dcgm"]))
+    assert verdicts == [Verdict.PROBLEM, Verdict.NOTE]
+    assert "cgroup" in text
+    assert list(metrics.fields([], ["dcgm"])) == []
+
+
+def test_another_exporter_is_not_told_to_edit_the_counters_of_dcgm() -> None:
+    _, text = said(metrics.fields(["sm_activity"], ["nvidia_gpu_exporter"]))
+    assert "DCGM_FI" not in text
+
+
+def test_counter_lines_have_three_columns_and_belong_to_known_metrics() -> None:
+    columns = [[part.strip() for part in line.split(",")] for line in metrics.COUNTERS.values()]
+    assert [row for row in columns if len(row) != 3 or row[1] not in {"gauge", "counter"}] == []
+    assert set(metrics.COUNTERS) - set(METRICS) == set()
+
+
+@pytest.mark.parametrize(
+    ("labels", "gpu_jobs", "verdicts"),
+    [(("7",), 1, [Verdict.OK]), ((), 1, [Verdict.NOTE]), ((), 0, [])],
+)
+def test_job_labels_are_missed_only_while_jobs_run(
+    labels: tuple[str, ...], gpu_jobs: int, verdicts: list[Verdict]
+) -> None:
+    found, text = said(metrics.job_labels(reading("gpu01", labels=labels), gpu_jobs))
+    assert found == verdicts
+    assert ("--hpc-job-mapping-dir" in text) is (Verdict.NOTE in verdicts)
+
+
+def test_dropped_values_are_counted_by_reason() -> None:
+    assert "blank: 3" in said(metrics.dropped(reading("gpu01", dropped={"blank": 3})))[1]
+    assert list(metrics.dropped(reading("gpu01"))) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "hosts", "verdicts", "parts"),
+    [
+        (["gpu01", "gpu02"], ["gpu01", "gpu02"], [Verdict.OK], ["all 2 GPU nodes"]),
+        (["gpu01", "gpu02"], ["gpu01"], [Verdict.PROBLEM], ["1 of 2 GPU nodes", "gpu02", "are they up?"]),
+        (["gpu01"], ["gpu01.example"], [Verdict.PROBLEM, Verdict.PROBLEM], ["gpu01", "gpu01.example", "host_label"]),
+        (["gpu01"], ["gpu01", "login"], [Verdict.NOTE], ["login", "no Slurm nodes"]),
+        (["gpu01"], [], [Verdict.PROBLEM], ["1 of 1"]),
+    ],
+)
+def test_hosts_join_or_are_named_on_both_sides(
+    nodes: list[str], hosts: list[str], verdicts: list[Verdict], parts: list[str]
+) -> None:
+    found, text = said(join.hosts([node(name) for name in nodes], reading(*hosts)))
+    assert found == verdicts
+    assert [part for part in parts if part not in text] == []
+
+
+def test_gpu_counts_that_differ_are_named_by_node() -> None:
+    nodes = [node("gpu01"), node("gpu02", 4), node("gpu03")]
+    verdicts, text = said(join.gpu_counts(nodes, reading("gpu01", "gpu02")))
+    assert verdicts == [Verdict.PROBLEM]
+    assert "1 of 2 nodes: gpu02 (Slurm 4, metrics 8)" in text
+    assert said(join.gpu_counts(nodes, reading("gpu01")))[0] == [Verdict.OK]
+
+
+def test_slices_count_in_place_of_their_gpu() -> None:
+    slices = [Device("mig01", index=0, uuid=f"mig-{n}", slice_id=str(n)) for n in range(7)]
+    devices = [Device("mig01", index=0, uuid="gpu-a"), *slices, Device("mig01", index=1, uuid="gpu-b")]
+    seen = Reading(NOW, tuple(DeviceReading(device, {}) for device in devices))
+    assert said(join.gpu_counts([node("mig01", 8)], seen))[0] == [Verdict.OK]
+
+
+@pytest.mark.parametrize(
+    ("settings", "serve", "secret", "users", "verdicts", "parts"),
+    [
+        ({}, {}, 0, [], [Verdict.PROBLEM], ["401", "openssl rand", "secret_file", "X-Fullwarp-Secret"]),
+        ({}, {}, 64, [], [Verdict.OK], ["shared secret"]),
+        ({}, {}, 5, [], [Verdict.PROBLEM], ["only 5 characters"]),
+        ({"trust_loopback": True}, {}, 0, [], [Verdict.NOTE], ["every process"]),
+        ({"trust_loopback": True}, {}, 0, ["bob"], [Verdict.PROBLEM], ["bob", "anybody"]),
+        ({}, {"bind": "unix:/run/f.sock"}, 0, [], [Verdict.OK], ["Unix socket"]),
+        ({}, {"bind": "unix:/run/f.sock", "socket_mode": "666"}, 0, [], [Verdict.OK, Verdict.PROBLEM], ["666"]),
+        ({"kind": "unix"}, {}, 0, [], [Verdict.OK], ["`serve` refuses"]),
+        ({"kind": "demo"}, {}, 0, [], [Verdict.PROBLEM], ["--demo"]),
+    ],
+)
+def test_identity_is_safe_or_told_how(
+    settings: dict[str, object],
+    serve: dict[str, str],
+    secret: int,
+    users: list[str],
+    verdicts: list[Verdict],
+    parts: list[str],
+) -> None:
+    checks = safety.identity(
+        IdentitySettings.model_validate(settings), ServeSettings.model_validate(serve), secret, users
+    )
+    found, text = said(checks)
+    assert found == verdicts
+    assert [part for part in parts if part not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "holds_secret", "part"),
+    [
+        (0o600, True, ""),
+        (0o640, True, ""),
+        (0o644, True, "chmod 640"),
+        (0o604, True, "chmod 640"),
+        (0o644, False, ""),
+        (0o664, False, "chmod go-w"),
+        (None, True, "absent"),
+    ],
+)
+def test_file_modes(mode: int | None, holds_secret: bool, part: str) -> None:
+    verdicts, text = said(safety.files([safety.FileFacts("x.token_file", Path("/etc/t"), mode, holds_secret)]))
+    assert bool(verdicts) is bool(part)
+    assert part in text
+
+
+def test_nobody_who_can_be_staff_is_said() -> None:
+    settings = IdentitySettings(staff_admin_levels=[])
+    assert said(safety.staff(settings))[0] == [Verdict.NOTE]
+    assert list(safety.staff(IdentitySettings())) == []
