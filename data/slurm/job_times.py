@@ -1,0 +1,53 @@
+"""What slurmctld's times mean, which depends on the job's state.
+
+`start_time` of a pending job is when it is expected to start, `end_time` of a running one when its limit ends it.
+`suspend_time` is when the job was last suspended *or resumed*, and `pre_sus_time` the seconds that it had run by then.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from data.slurm.job_states import JobState
+
+
+class JobTimes(NamedTuple):
+    """Times of one attempt as Job has them. `suspend_time` is kept only while the job is suspended."""
+
+    start: datetime | None = None
+    expected_start: datetime | None = None
+    end: datetime | None = None
+    suspend: datetime | None = None
+    suspended_seconds: float = 0.0
+    elapsed_seconds: float | None = None
+
+
+def controller_times(
+    state: JobState,
+    start: datetime | None,
+    end: datetime | None,
+    suspend: datetime | None,
+    ran_before_seconds: float | None,
+) -> JobTimes:
+    """Times from slurmctld's fields, as Slurm's own RunTime reads them."""
+    if state.state == "PENDING":
+        return JobTimes(expected_start=start)
+    if start is None:
+        return JobTimes(end=end if state.is_terminal else None)
+    suspended = _suspended(start, suspend, ran_before_seconds)
+    ended = end if state.is_terminal else None
+    return JobTimes(
+        start=start,
+        end=ended,
+        suspend=suspend if state.state == "SUSPENDED" else None,
+        suspended_seconds=suspended,
+        elapsed_seconds=None if ended is None else max(0.0, (ended - start).total_seconds() - suspended),
+    )
+
+
+def _suspended(start: datetime, suspend: datetime | None, ran_before_seconds: float | None) -> float:
+    """Seconds spent suspended up to `suspend`: the time since the start, less what the job had run by then."""
+    if suspend is None:
+        return 0.0
+    return max(0.0, (suspend - start).total_seconds() - (ran_before_seconds or 0.0))
