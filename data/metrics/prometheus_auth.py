@@ -1,0 +1,47 @@
+"""Credentials for the metrics server, read again for every request so that rotated files count at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import requests
+from requests.auth import AuthBase, HTTPBasicAuth
+
+from data.errors import SourceDenied
+from settings import MetricsSettings
+
+
+class Authorization(AuthBase):
+    """A bearer token, else a user name with password, else nothing.
+
+    Given to every request, also when it adds nothing: requests would otherwise take credentials from ~/.netrc.
+    """
+
+    def __init__(self, settings: MetricsSettings, user: str = "", password: str = "") -> None:
+        self._settings = settings
+        self._url_user, self._url_password = user, password
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        settings = self._settings
+        token = _secret(settings.token_file, settings.token.get_secret_value(), "token_file")
+        if token:
+            request.headers["Authorization"] = f"Bearer {token}"
+            return request
+        user = settings.username or self._url_user
+        if user:
+            given = settings.password.get_secret_value() or self._url_password
+            password = _secret(settings.password_file, given, "password_file")
+            return HTTPBasicAuth(user.encode(), password.encode())(request)  # type: ignore[no-any-return]
+        return request
+
+
+def _secret(path: Path | None, given: str, field: str) -> str:
+    if path is None:
+        return given
+    try:
+        secret = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as err:
+        raise SourceDenied(f"metrics.{field} {path} cannot be read: {err}", hint="Check its path and mode.") from err
+    if not secret or not secret.isprintable():
+        raise SourceDenied(f"metrics.{field} {path} is empty or holds more than one line")
+    return secret
