@@ -1,0 +1,87 @@
+"""Tell from what a command printed which error it is, and what to do about it. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from data.errors import CannotKnow, SourceDenied, SourceError, SourceGarbled, SourceTimeout, SourceUnreachable
+from data.slurm.process import Finished
+
+MESSAGE_CHARACTERS: Final = 300
+
+_CONF_HINT = "set slurm.conf to the path of this cluster's slurm.conf"
+_DATABASE_HINT = "see whether slurmdbd runs and answers: sacctmgr show cluster"
+_CREDENTIAL_HINT = "see whether munge runs here with the cluster's key: munge -n | unmunge"
+_DENIED_HINT = "PrivateData in slurm.conf hides this from the account; make it an Operator: sacctmgr modify user"
+
+# The first row that fits decides: (what the command printed, error, hint).
+_COMPLAINTS: Final[tuple[tuple[re.Pattern[str], type[SourceError], str], ...]] = tuple(
+    (re.compile(pattern, re.IGNORECASE), error, hint)
+    for pattern, error, hint in (
+        (
+            r"cannot stat file|process configuration file|establish a configuration source|ClusterName needs|"
+            r"resolve_ctls_from_dns|fetch_config",
+            SourceUnreachable,
+            _CONF_HINT,
+        ),
+        (
+            r"accounting storage is disabled|slurm_acct.* disabled",
+            CannotKnow,
+            "set AccountingStorageType in slurm.conf",
+        ),
+        (
+            r"unable to contact slurm controller|slurmctld.* not respond|connect failure",
+            SourceUnreachable,
+            "see whether slurmctld runs: scontrol ping",
+        ),
+        (r"authentication|credential|munge", SourceDenied, _CREDENTIAL_HINT),
+        (r"permission denied|access denied|not have privilege|not permitted", SourceDenied, _DENIED_HINT),
+        (
+            r"talking to the database|persistent connection|persist.?conn|slurmdbd|PersistInit",
+            SourceUnreachable,
+            _DATABASE_HINT,
+        ),
+        (r"connection refused|timed out|no route to host|unreachable", SourceUnreachable, "see whether Slurm runs"),
+    )
+)
+_NO_SUCH_JOB: Final = re.compile(r"invalid job id|no job found|invalid job array", re.IGNORECASE)
+_NO_JSON: Final = re.compile(r"unrecogni[sz]ed option|invalid option|unknown option|serializer|data_parser|json", re.I)
+_NO_ROWS: Final = re.compile(r"no reservations in the system|no jobs in the system|no reservations|no partitions", re.I)
+
+
+def failure(finished: Finished) -> SourceError | None:
+    """The error that a command ended with; None when it did what was asked."""
+    if finished.code == 0:
+        return None
+    for pattern, error, hint in _COMPLAINTS:
+        if pattern.search(finished.stderr):
+            return error(f"{finished.name}: {_last_words(finished)}", hint=hint)
+    if finished.timed_out:
+        return SourceTimeout(
+            f"{finished.name} did not end within {finished.seconds:.0f} s", hint="raise slurm.timeout_seconds"
+        )
+    return SourceGarbled(
+        f"{finished.name} ended with {finished.code}: {_last_words(finished)}",
+        hint="run the command by hand: " + " ".join(finished.argv[:4]),
+    )
+
+
+def names_no_job(finished: Finished) -> bool:
+    """Whether the command failed only because no such job exists."""
+    return finished.code not in (0, None) and _NO_SUCH_JOB.search(finished.stderr) is not None
+
+
+def lacks_json(finished: Finished) -> bool:
+    """Whether the command failed because this version of it cannot write JSON."""
+    return finished.code not in (0, None) and _NO_JSON.search(finished.stderr) is not None
+
+
+def is_empty_answer(text: str) -> bool:
+    """Whether the text says in words that there is nothing to list."""
+    return not text.strip() or (len(text) < 200 and _NO_ROWS.search(text) is not None)
+
+
+def _last_words(finished: Finished) -> str:
+    lines = [line.strip() for line in finished.stderr.splitlines() if line.strip()]
+    return lines[-1][:MESSAGE_CHARACTERS] if lines else "it said nothing"
