@@ -22,7 +22,7 @@ from settings import IdentityKind, Settings
 SYSTEM_FILE = Path("/etc/fullwarp/fullwarp.toml")
 LOCAL_FILE = Path("fullwarp.toml")
 PREFIX = "FULLWARP_"
-NOT_FIELDS = {"FULLWARP_CONFIG", "FULLWARP_DEMO"}
+NOT_FIELDS = {"FULLWARP_CONFIG"}
 
 
 class _Environment(EnvSettingsSource):
@@ -58,6 +58,13 @@ def load_settings(config: Path | None = None) -> LoadedSettings:
     if loaded.settings.identity.kind is not IdentityKind.UNIX or os.getuid() == 0:
         return loaded
     return _protected(path)
+
+
+def demo_settings(bind: str = "") -> Settings:
+    """Settings of the simulated cluster: variables count, files do not. Raises SettingsError."""
+    simulated = {"slurm": {"kind": "simulated"}, "metrics": {"kind": "simulated"}, "identity": {"kind": "demo"}}
+    values = simulated | ({"serve": {"bind": bind}} if bind else {})
+    return _parse(None, _variables(), over=values)
 
 
 def _protected(chosen: Path | None) -> LoadedSettings:
@@ -97,14 +104,16 @@ def _variables() -> dict[tuple[str, ...], str]:
     return {tuple(name[len(PREFIX) :].lower().split("__")): name for name in names}
 
 
-def _parse(path: Path | None, variables: Mapping[tuple[str, ...], str]) -> Settings:
+def _parse(
+    path: Path | None, variables: Mapping[tuple[str, ...], str], over: Mapping[str, Any] | None = None
+) -> Settings:
     values = _read_toml(path) if path else {}
     for place, name in variables.items():
         if place[0] not in Settings.model_fields:
             raise SettingsError(f"unknown variable {name}", hint=_nearest(place[:1]))
     environment = _Environment(Settings)() if variables else {}
     try:
-        return Settings(**_merged(values, environment))
+        return Settings(**_merged(_merged(values, environment), over or {}))
     except ValidationError as err:
         complaints = [_complaint(item, path, variables) for item in err.errors(include_url=False)]
         raise SettingsError("\n".join(complaints), hint="See docs/reference/settings.md for every field.") from None

@@ -37,7 +37,7 @@ def run(settings: ServeSettings, steps: Steps[App]) -> None:
     _Server(settings, steps).run()
 
 
-class _Server(BaseApplication):
+class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def __init__(self, settings: ServeSettings, steps: Steps[App]) -> None:
         self.settings = settings
         self.steps: Steps[Any] = steps

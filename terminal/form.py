@@ -1,0 +1,42 @@
+"""An answer as JSON: the dataclasses themselves, field by field, so that names and units are those of the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Set
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+UNLIMITED = "unlimited"
+
+
+def to_json(answer: object) -> bytes:
+    """Indented JSON with sorted sets; None = not known or not measured, times in UTC, infinity "unlimited"."""
+    return orjson.dumps(_plain(answer), option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, str | int | bool | datetime):
+        return value
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, Set):
+        return sorted(_plain(item) for item in value)
+    return str(value) if isinstance(value, Path) else [_plain(item) for item in value]
+
+
+def _number(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else UNLIMITED if value > 0 else f"-{UNLIMITED}"
