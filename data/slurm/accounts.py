@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from data.model import Association
+from data.model import Association, Rows
 
 
 def with_users(tree: Iterable[Association], users: Iterable[Association]) -> tuple[Association, ...]:
@@ -25,3 +25,13 @@ def with_users(tree: Iterable[Association], users: Iterable[Association]) -> tup
     )
     members = {(row.user, row.account) for row in rows}
     return rows + tuple(row for key, row in coordinators.items() if key not in members)
+
+
+def of_cluster(rows: Rows[Association], cluster: str) -> Rows[Association]:
+    """Only the rows of this cluster (slurmdbd answers for all); all, with a warning, when it calls none so."""
+    own = tuple(row for row in rows.rows if row.cluster.lower() == cluster.lower())
+    if own or not rows.rows:
+        return replace(rows, rows=own)
+    names = ", ".join(sorted({row.cluster for row in rows.rows})[:5])
+    warning = f"slurmdbd has no accounts of a cluster {cluster!r}, only of {names}: all are used"
+    return replace(rows, warnings=(*rows.warnings, warning))

@@ -36,8 +36,8 @@ _BY_TEXT: Final[tuple[tuple[re.Pattern[str], type[FullwarpError]], ...]] = (
     (re.compile(r"time[d]? ?out", re.I), SourceTimeout),
     (re.compile(r"connect|contact|communicat|unreachable|refused", re.I), SourceUnreachable),
     (re.compile(r"invalid job id|not found|nothing found|does not exist|no such", re.I), NotFound),
-    # An unknown node: "Failure to query node X" with the number 0 and "No error".
-    (re.compile(r"fail(?:ure|ed) to query|unable to (?:query|find)", re.I), NotFound),
+    # An unknown node has the number 0 and "No error".
+    (re.compile(r"failure to query node|unable to (?:query|find) JobId", re.I), NotFound),
 )
 _HINTS: Final[dict[type[FullwarpError], str]] = {
     SourceDenied: "check the token or user that the product talks to Slurm with, and Slurm's PrivateData",

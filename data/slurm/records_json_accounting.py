@@ -102,7 +102,8 @@ def _exit_code(record: Mapping[str, Any], state: JobState) -> ExitCode | None:
 
 
 def _usage(steps: tuple[Mapping[str, Any], ...], gpus: int | None, state: JobState) -> JobUsage:
-    return folded((step_of_json(step) for step in steps), gpus) if steps else JobUsage()
+    """Nothing for a job that still runs: its open steps are not counted yet, so that sums would be too small."""
+    return folded((step_of_json(step) for step in steps), gpus) if state.is_terminal else JobUsage()
 
 
 def _is_batch(steps: tuple[Mapping[str, Any], ...]) -> bool | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from data.model import Association, Rows
+from data.slurm.accounts import of_cluster
 from data.slurm.answers import listed
 from data.slurm.broken_rows import joined, read_rows
 from data.slurm.records_json_fields import label, member, named
@@ -18,7 +19,8 @@ def associations(payload: object, cluster: str) -> Rows[Association]:
 
     Admin level and coordinators are not here but in `users`: see `accounts.with_users`.
     """
-    return read_rows(listed(payload, "associations"), lambda record: _association(record, cluster), label)
+    read = read_rows(listed(payload, "associations"), lambda record: _association(record, cluster), label)
+    return of_cluster(read, cluster)
 
 
 def users(payload: object, cluster: str) -> Rows[Association]:
@@ -27,14 +29,12 @@ def users(payload: object, cluster: str) -> Rows[Association]:
     return joined([Rows(tuple(row for rows in read.rows for row in rows), read.broken, read.broken_examples)])
 
 
-def _association(record: Mapping[str, Any], cluster: str) -> Association | None:
+def _association(record: Mapping[str, Any], cluster: str) -> Association:
     account = text(record.get("account"))
     if account is None:
         raise LookupError("account")
-    own = text(record.get("cluster"))
-    if own is not None and own.lower() != cluster.lower():
-        return None
-    return Association(cluster, account, text(record.get("parent_account")), text(record.get("user")))
+    own = text(record.get("cluster")) or cluster
+    return Association(own, account, text(record.get("parent_account")), text(record.get("user")))
 
 
 def _user(record: Mapping[str, Any], cluster: str) -> tuple[Association, ...]:

@@ -1,0 +1,185 @@
+"""Read jobs that `scontrol show job -d` prints (with the indices of their GPUs), and `squeue -O` rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from data.errors import SourceGarbled
+from data.model import Job, NodeDevices, Rows, Tres
+from data.slurm.broken_rows import read_rows
+from data.slurm.devices import NodeShare, node_devices
+from data.slurm.hosts import hostlist, index_list
+from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
+from data.slurm.job_ids import array_task_count, display_id
+from data.slurm.job_states import exit_code, job_state
+from data.slurm.job_times import controller_times
+from data.slurm.records_json_fields import mebibytes
+from data.slurm.records_text_blocks import job_fields, records
+from data.slurm.records_text_nodes import first_word, required
+from data.slurm.scalars import count, duration_seconds, number, text, timestamp
+from data.slurm.tres import tres_string
+
+SQUEUE_DELIMITER: Final = "\x1f"
+# squeue's -O names, and the scontrol keys that say the same.
+_SQUEUE_KEYS: Final = {
+    "JobID": "JobId",
+    "ArrayJobID": "ArrayJobId",
+    "ArrayTaskID": "ArrayTaskId",
+    "HetJobID": "HetJobId",
+    "HetJobOffset": "HetJobOffset",
+    "UserName": "UserName",
+    "UserID": "UserNumber",
+    "Account": "Account",
+    "Partition": "Partition",
+    "QOS": "QOS",
+    "State": "JobState",
+    "Reason": "Reason",
+    "NodeList": "NodeList",
+    "tres-alloc": "AllocTRES",
+    "tres-per-node": "TresPerNode",
+    "tres-per-job": "TresPerJob",
+    "tres-per-task": "TresPerTask",
+    "TimeLimit": "TimeLimit",
+    "SubmitTime": "SubmitTime",
+    "EligibleTime": "EligibleTime",
+    "StartTime": "StartTime",
+    "EndTime": "EndTime",
+    "PriorityLong": "Priority",
+    "RestartCnt": "Restarts",
+    "Dependency": "Dependency",
+    "Reservation": "Reservation",
+    "Name": "JobName",
+}
+SQUEUE_FIELDS: Final = tuple(_SQUEUE_KEYS)
+SQUEUE_FORMAT: Final = ",".join(f"{name}:{SQUEUE_DELIMITER}" for name in SQUEUE_FIELDS)
+_USER: Final = re.compile(r"(.*)\((\d+)\)")
+_REQUESTS: Final = ("TresPerJob", "TresPerNode", "TresPerSocket", "TresPerTask", "JOB_GRES")
+
+
+def jobs(output: str, cluster: str) -> Rows[Job]:
+    """Jobs of `scontrol show job -d`, in several lines each or one (-o)."""
+    return read_rows(records(output, "JobId"), lambda record: _job(*job_fields(record), cluster), first_word)
+
+
+def squeue_jobs(output: str, cluster: str) -> Rows[Job]:
+    """Jobs of `squeue -h -a -O SQUEUE_FORMAT`: no indices of GPUs, no suspension, no exit codes."""
+    lines = [line for line in output.split("\n") if line.strip()]
+    return read_rows(lines, lambda line: _job(_squeue_row(line), [], cluster), _squeue_label)
+
+
+def _squeue_label(line: str) -> str:
+    return f"job {line.split(SQUEUE_DELIMITER)[0][:20]}"
+
+
+def _squeue_row(line: str) -> dict[str, str]:
+    values = line.removesuffix(SQUEUE_DELIMITER).split(SQUEUE_DELIMITER)
+    if len(values) != len(SQUEUE_FIELDS):
+        raise SourceGarbled(f"it has {len(values)} fields, not {len(SQUEUE_FIELDS)}")
+    row = {_SQUEUE_KEYS[name]: value.strip() for name, value in zip(SQUEUE_FIELDS, values, strict=True)}
+    row["UserId"] = f"{row.pop('UserName')}({row.pop('UserNumber')})"
+    return row
+
+
+def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster: str) -> Job:
+    job_id = count(found.get("JobId"))
+    if not job_id:
+        raise SourceGarbled("it has no job id")
+    state = job_state(required(dict(found), "JobState"))
+    array_id, het_id = _identifier(found.get("ArrayJobId")), _identifier(found.get("HetJobId"))
+    task, tasks = _tasks(found.get("ArrayTaskId")) if array_id else (None, None)
+    het_offset = count(found.get("HetJobOffset")) if het_id else None
+    user, user_id = _user(found.get("UserId"))
+    asked = asks_for_gpus(text(found.get(key)) for key in _REQUESTS)
+    # 22.05 prints one TRES: what was allocated, or for a pending job what is asked for.
+    allocated_text = found.get("AllocTRES", found.get("TRES")) if state.state != "PENDING" else None
+    allocated = with_gpu_count(tres_string(text(allocated_text)), asked)
+    nodes = () if state.state == "PENDING" else hostlist(found.get("NodeList"))
+    times = controller_times(
+        state,
+        timestamp(found.get("StartTime")),
+        timestamp(found.get("EndTime")),
+        timestamp(found.get("SuspendTime")),
+        number(found.get("SecsPreSuspend")),
+    )
+    return Job(
+        cluster=cluster,
+        job_id=job_id,
+        display_id=display_id(job_id, array_id, tasks if task is None else task, het_id, het_offset),
+        state=state.state,
+        state_flags=state.flags,
+        name=found.get("JobName", ""),
+        user=user,
+        user_id=user_id,
+        account=text(found.get("Account")),
+        partition=found.get("Partition", ""),
+        qos=text(found.get("QOS")),
+        array_job_id=array_id,
+        array_task_id=task,
+        array_tasks=tasks,
+        array_task_count=array_task_count(tasks),
+        het_job_id=het_id,
+        het_offset=het_offset,
+        submit_time=timestamp(found.get("SubmitTime")),
+        eligible_time=timestamp(found.get("EligibleTime")),
+        start_time=times.start,
+        end_time=times.end,
+        expected_start_time=times.expected_start,
+        suspend_time=times.suspend,
+        suspended_seconds=times.suspended_seconds,
+        elapsed_seconds=times.elapsed_seconds,
+        time_limit_seconds=duration_seconds(found.get("TimeLimit")),
+        restart_count=count(found.get("Restarts")) or 0,
+        nodes=nodes,
+        requested=with_gpu_count(tres_string(text(found.get("ReqTRES", found.get("TRES")))), asked),
+        allocated=allocated,
+        devices=_devices(nodes, details, allocated),
+        requested_features=text(found.get("Features")),
+        requested_nodes=text(found.get("ReqNodeList")),
+        reason=None if found.get("Reason") == "None" else text(found.get("Reason")),
+        priority=count(found.get("Priority")),
+        dependency=text(found.get("Dependency")),
+        reservation=text(found.get("Reservation")),
+        exit_code=exit_code(found.get("ExitCode")) if state.is_terminal else None,
+        is_batch={"1": True, "0": False}.get(found.get("BatchFlag", "")),
+        command=text(found.get("Command")),
+        working_directory=text(found.get("WorkDir")),
+        comment=text(found.get("Comment")),
+        admin_comment=text(found.get("AdminComment")),
+    )
+
+
+def _identifier(value: str | None) -> int | None:
+    """An array's or het job's number; squeue prints N/A, or the job's own for a job without one."""
+    return count(text(value)) or None
+
+
+def _tasks(value: str | None) -> tuple[int | None, str | None]:
+    """One task's number, or the list of a pending array."""
+    word = text(value)
+    return (int(word), None) if word is not None and word.isdecimal() and len(word) < 10 else (None, word)
+
+
+def _user(value: str | None) -> tuple[str | None, int | None]:
+    """Name and number of alice(6001)."""
+    match = _USER.fullmatch(value or "")
+    return (text(value), None) if match is None else (text(match[1]), count(match[2]))
+
+
+def _devices(nodes: tuple[str, ...], details: Sequence[Mapping[str, str]], allocated: Tres) -> tuple[NodeDevices, ...]:
+    """Slurm prints one line for several nodes that hold the same."""
+    gres: dict[str, str] = {}
+    shares: dict[str, NodeShare] = {}
+    for line in details:
+        for node in hostlist(line.get("Nodes")):
+            if node in gres:
+                raise SourceGarbled(f"node {node} stands in it twice; a name or a comment may hold a line break")
+            gres[node] = line.get("GRES", "")
+            shares[node] = NodeShare(_cpus(line.get("CPU_IDs")), mebibytes(line.get("Mem")))
+    is_told = all(node in gres for node in nodes) and (allocated.gpus == 0 or any(gres.values()))
+    return node_devices(nodes, [gres[node] for node in nodes] if is_told else (), allocated, shares)
+
+
+def _cpus(value: str | None) -> int | None:
+    return None if text(value) is None else len(index_list(value or ""))
