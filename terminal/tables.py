@@ -1,0 +1,73 @@
+"""Tables, meters and lines that fit 80 columns, work without color, and are safe to print.
+
+Names of jobs, users and nodes come from others: whatever a terminal could take for a command is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from data.words import NOT_MEASURED
+
+ABSENT = "–"
+WIDE = 110
+BAR_CELLS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`is_wide` columns are left out on a terminal of fewer than 110 columns; numbers are never cut."""
+
+    title: str
+    is_number: bool = False
+    is_wide: bool = False
+
+
+def clean(text: str) -> str:
+    """Text without control, format and surrogate characters."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def cell(text: str | None) -> str:
+    """A table's cell: a dash for what is not measured or not known."""
+    return ABSENT if text is None or text in {"", NOT_MEASURED} else clean(text)
+
+
+def line(*parts: str | tuple[str, str]) -> Text:
+    """One line of (text, style) parts."""
+    return Text.assemble(*(clean(part) if isinstance(part, str) else (clean(part[0]), part[1]) for part in parts))
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text | None]], width: int) -> Table:
+    """A table without frames; every row has a cell for every column."""
+    shown = [number for number, column in enumerate(columns) if width >= WIDE or not column.is_wide]
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for number in shown:
+        column = columns[number]
+        made.add_column(
+            column.title,
+            justify="right" if column.is_number else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=len(column.title) if column.is_number else min(len(column.title), 6),
+        )
+    for row in rows:
+        made.add_row(*(_shown(row[number]) for number in shown))
+    return made
+
+
+def _shown(value: str | Text | None) -> Text:
+    return value if isinstance(value, Text) else Text(cell(value))
+
+
+def bar(ratio: float | None, style: str = "") -> Text:
+    """A meter; empty brackets say that nothing was measured."""
+    if ratio is None:
+        return Text(f"[{' ' * BAR_CELLS}]")
+    full = round(min(1.0, max(0.0, ratio)) * BAR_CELLS)
+    full = max(full, 1) if ratio > 0 else full
+    return Text.assemble("[", ("|" * full, style), " " * (BAR_CELLS - full), "]")
