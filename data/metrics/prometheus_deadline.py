@@ -84,13 +84,13 @@ def _watch(connection: HTTPConnection) -> None:
 
 
 class _WatchedHTTP(HTTPConnection):
-    def getresponse(self) -> HTTPResponse:
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override]
         _watch(self)
         return super().getresponse()
 
 
 class _WatchedHTTPS(HTTPSConnection):
-    def getresponse(self) -> HTTPResponse:
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override]
         _watch(self)
         return super().getresponse()
 

@@ -55,9 +55,10 @@ class Connection(PrometheusConnect):  # type: ignore[misc]
         self._counted = threading.Lock()
         self.requests = 0
 
-    def query(self, query: str, at: float) -> Answer:
-        """Evaluate at one moment (seconds since 1970)."""
-        return self.ask("/api/v1/query", {"query": query, "time": f"{at:.3f}"}, method=self._method)
+    def query(self, query: str, at: float | None, *, tries: int | None = None) -> Answer:
+        """Evaluate at one moment (seconds since 1970); None = now by the server's own clock."""
+        parameters = {"query": query} if at is None else {"query": query, "time": f"{at:.3f}"}
+        return self.ask("/api/v1/query", parameters, method=self._method, tries=tries)
 
     def query_range(self, query: str, start: float, end: float, step: float) -> Answer:
         span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
@@ -159,7 +160,8 @@ def _read(response: requests.Response, body: bytes, url: str) -> Answer:
 def _session(settings: MetricsSettings, url: str) -> requests.Session:
     session = requests.Session()
     session.trust_env = not _is_loopback(url)
-    session.headers.update({"User-Agent": "fullwarp", **settings.headers})
+    # uncompressed: packing 10 MB costs the server more time than a local network needs to carry them
+    session.headers.update({"User-Agent": "fullwarp", "Accept-Encoding": "identity", **settings.headers})
     session.verify = str(settings.ca_file) if settings.ca_file else True
     if settings.client_cert_file:
         certificate, key = str(settings.client_cert_file), settings.client_key_file
@@ -187,7 +189,8 @@ def _is_loopback(url: str) -> bool:
 
 def _pause(attempt: int) -> float:
     """Seconds before the next try: doubling, with a spread so that many clients do not return at once."""
-    return min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1)) * random.uniform(1.0, 1.5)
+    doubled = _FIRST_PAUSE_SECONDS * 2.0 ** (attempt - 1)
+    return min(_LONGEST_PAUSE_SECONDS, doubled) * random.uniform(1.0, 1.5)
 
 
 def _reason(err: Exception) -> str:

@@ -1,0 +1,137 @@
+"""What a server has: which exporters, and how often they are scraped. Asked rarely, kept for ten minutes."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from data.errors import SourceError
+from data.metrics.dialects import BoundDialect, bind
+from data.metrics.prometheus_answers import Labels, matrix, vector
+from data.metrics.prometheus_http import Connection
+from data.metrics.prometheus_selectors import series_of
+from data.metrics.prometheus_site import INSTANCE, Site
+from data.metrics.promql import equal, selector
+
+KEPT_SECONDS = 600.0
+# A server without known series is asked again sooner: exporters may be on their way.
+KEPT_EMPTY_SECONDS = 30.0
+_HOUR = 3600.0
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_MOST_KEPT = 64
+
+T = TypeVar("T")
+
+
+class Found:
+    """Finds exporters and scrape intervals for now and for past spans."""
+
+    def __init__(self, connection: Connection, site: Site, interval_seconds: float | None) -> None:
+        self._connection = connection
+        self._site = site
+        self._given_interval = interval_seconds
+        self._lock = threading.Lock()
+        self._kept: dict[object, tuple[float, object]] = {}
+
+    def dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
+        """Exporters with series in this span (None = now), best first."""
+        key = ("dialects", start and start // _HOUR, end and end // _HOUR)
+        return self._keep(key, lambda: self._find_dialects(start, end))
+
+    def interval(self, bound: BoundDialect, at: float | None) -> float | None:
+        """Seconds between two samples: as set, else the target's scrape interval, else the median spacing."""
+        if self._given_interval:
+            return self._given_interval
+        return self._keep(("interval", bound.id, at and at // _HOUR), lambda: self._find_interval(bound, at))
+
+    def forget(self) -> bool:
+        """Ask anew next time, unless it was asked just now; whether anything was forgotten."""
+        now = time.monotonic()
+        with self._lock:
+            old = [key for key, (asked, _) in self._kept.items() if now - asked > KEPT_EMPTY_SECONDS]
+            for key in old:
+                del self._kept[key]
+        return bool(old)
+
+    def _keep(self, key: object, find: Callable[[], T]) -> T:
+        now = time.monotonic()
+        with self._lock:
+            asked, value = self._kept.get(key, (-KEPT_SECONDS, None))
+        if now - asked < (KEPT_SECONDS if value else KEPT_EMPTY_SECONDS):
+            return value  # type: ignore[return-value]
+        fresh = find()
+        with self._lock:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = (now, fresh)
+        return fresh
+
+    def _find_dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
+        names = {name.lower(): name for name in self.names(start, end)}
+        bound = (bind(dialect, rank, names, self._site.names) for rank, dialect in enumerate(self._site.dialects))
+        return tuple(filter(None, bound))
+
+    def names(self, start: float | None, end: float | None) -> list[str]:
+        """Names of all series of the span that fit the site's matchers (an index look-up on the server)."""
+        parameters: dict[str, str] = {}
+        if start is not None and end is not None:
+            parameters = {"start": f"{start:.3f}", "end": f"{end:.3f}"}
+        elif end is None:
+            now = time.time()
+            parameters = {"start": f"{now - _HOUR:.3f}", "end": f"{now:.3f}"}
+        if self._site.matchers:
+            parameters["match[]"] = selector(self._site.matchers)
+        answer = self._connection.ask("/api/v1/label/__name__/values", parameters, tries=2)
+        return [name for name in answer.data or [] if isinstance(name, str)]
+
+    def _find_interval(self, bound: BoundDialect, at: float | None) -> float | None:
+        example = self._example(bound, at)
+        if example is None:
+            return None
+        if at is None and (seconds := self._target_interval(example)):
+            return seconds
+        return self._spacing(bound, example, at)
+
+    def _example(self, bound: BoundDialect, at: float | None) -> Labels | None:
+        query = f"topk(1, {series_of(bound, self._site, [bound.inventory])})"
+        rows = list(vector(self._connection.query(query, at, tries=1).data, Counter()))
+        return rows[0][0] if rows else None
+
+    def _target_interval(self, example: Labels) -> float | None:
+        """The scrape interval that the server tells of the example's target; None where it tells none."""
+        try:
+            targets = self._connection.ask("/api/v1/targets", {"state": "active"}, tries=1).data
+        except SourceError:
+            return None
+        active = targets.get("activeTargets", []) if isinstance(targets, dict) else []
+        texts = [
+            str(target.get("scrapeInterval", ""))
+            for target in active
+            if isinstance(target, dict) and _is_target(target.get("labels") or {}, example)
+        ]
+        return duration_seconds(texts[0]) if texts else None
+
+    def _spacing(self, bound: BoundDialect, example: Labels, at: float | None) -> float | None:
+        device = [equal(label, value) for label, value in example.items() if label != "__name__"]
+        query = f"{series_of(bound, self._site, [bound.inventory], device)}[{int(_HOUR)}s]"
+        series = list(matrix(self._connection.query(query, at, tries=1).data, Counter()))
+        gaps = [gap for _, times, _ in series for gap in (times[1:] - times[:-1]).tolist()]
+        return round(statistics.median(gaps), 3) if gaps else None
+
+
+def _is_target(labels: Mapping[str, str], example: Labels) -> bool:
+    return all(labels.get(name) == example.get(name) for name in ("job", INSTANCE))
+
+
+def duration_seconds(text: str) -> float | None:
+    """Seconds of a Prometheus duration such as 30s or 1m30s; None for anything else."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts) or None
