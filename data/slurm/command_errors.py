@@ -46,8 +46,6 @@ _COMPLAINTS: Final[tuple[tuple[re.Pattern[str], type[SourceError], str], ...]] =
     )
 )
 _NO_SUCH_JOB: Final = re.compile(r"invalid job id|no job found|invalid job array", re.IGNORECASE)
-_NO_JSON: Final = re.compile(r"unrecogni[sz]ed option|invalid option|unknown option|serializer|data_parser|json", re.I)
-_NO_ROWS: Final = re.compile(r"no reservations in the system|no jobs in the system|no reservations|no partitions", re.I)
 
 
 def failure(finished: Finished) -> SourceError | None:
@@ -70,16 +68,6 @@ def failure(finished: Finished) -> SourceError | None:
 def names_no_job(finished: Finished) -> bool:
     """Whether the command failed only because no such job exists."""
     return finished.code not in (0, None) and _NO_SUCH_JOB.search(finished.stderr) is not None
-
-
-def lacks_json(finished: Finished) -> bool:
-    """Whether the command failed because this version of it cannot write JSON."""
-    return finished.code not in (0, None) and _NO_JSON.search(finished.stderr) is not None
-
-
-def is_empty_answer(text: str) -> bool:
-    """Whether the text says in words that there is nothing to list."""
-    return not text.strip() or (len(text) < 200 and _NO_ROWS.search(text) is not None)
 
 
 def _last_words(finished: Finished) -> str:
