@@ -1,0 +1,144 @@
+"""Composes the web app: pages, identity and HTTP around them. Computes nothing; importing it talks to no source."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import Dash
+from dash.development.base_component import Component
+from flask import Flask, Request
+
+from components.shell import NavEntry, shell
+from data.model import Viewer
+from identity import Unidentified, request_viewer
+from pages._frame import connect_frame
+from pages._http.gate import WARM_UP_KEY, WARM_UP_TOKEN, close_gate
+from pages._http.headers import add_headers
+from pages._http.health import add_health_routes
+from pages._http.index import index_string, skeleton
+from pages._http.not_found import set_not_found_status
+from pages._http.statics import serve_from_memory
+from pages._request import KEY, Backing, backing, viewer
+
+if TYPE_CHECKING:
+    from data.sources import Sources
+    from settings import Settings
+
+HERE = Path(__file__).resolve().parent
+log = logging.getLogger(__name__)
+
+
+class FullwarpDash(Dash):  # type: ignore[misc]  # dash has no types
+    """Dash with the frame's outline in its index page, so that the first paint needs no script."""
+
+    def interpolate_index(self, **parts: Any) -> str:
+        parts["app_entry"] = skeleton()
+        return str(super().interpolate_index(**parts))
+
+
+def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
+    """The app. Without `sources` it starts closed: give them later with `open_app` (after a fork)."""
+    prefix = settings.serve.url_prefix
+    server = Flask("fullwarp", static_folder=None)
+    server.config[KEY] = Backing(settings, sources)
+    _before_pages(server, settings)
+    app = FullwarpDash(
+        name="app",
+        server=server,
+        use_pages=True,
+        pages_folder=str(HERE / "pages"),
+        assets_folder=str(HERE / "assets"),
+        assets_ignore=r"theme\.js",
+        external_stylesheets=[f"{prefix}_vendor/bootstrap.min.css"],
+        requests_pathname_prefix=prefix,
+        routes_pathname_prefix=prefix,
+        index_string=index_string(prefix),
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+        include_pages_meta=False,
+        title="Fullwarp",
+        update_title="",
+        suppress_callback_exceptions=True,
+        add_log_handler=False,
+    )
+    app.layout = functools.partial(_layout, settings)
+    connect_frame(app)
+    add_headers(app)
+    serve_from_memory(server, prefix)
+    set_not_found_status(server, prefix)
+    return app
+
+
+def open_app(app: Dash, sources: Sources) -> None:
+    """Give a closed app its sources; for each worker after the fork."""
+    backing(app.server).opened = sources
+
+
+def warm_up(app: Dash) -> None:
+    """Let Dash do its first-request work before there are threads to race for it."""
+    client = app.server.test_client()
+    prefix = app.config.requests_pathname_prefix
+    for path in ("", "_dash-layout", "_dash-dependencies"):
+        response = client.get(prefix + path, environ_overrides={WARM_UP_KEY: WARM_UP_TOKEN})
+        if response.status_code != 200:
+            raise RuntimeError(f"warm-up of /{path} answered {response.status_code}")
+
+
+def _before_pages(server: Flask, settings: Settings) -> None:
+    """The gate comes first, so that nothing that Dash adds is reached without identity."""
+    prefix = settings.serve.url_prefix
+    own = backing(server)
+
+    def viewer_of(request: Request) -> Viewer | None:
+        try:
+            return request_viewer(request.environ, settings.identity, own.associations())
+        except Unidentified as err:
+            log.info("401 %s: %s", request.path, err)
+            return None
+
+    close_gate(server, prefix, viewer_of)
+    add_health_routes(server, prefix, lambda: own.opened is not None)
+
+
+def _layout(settings: Settings) -> Component:
+    return shell(
+        [
+            NavEntry(page["name"], page["relative_path"], page["icon"])
+            for page in dash.page_registry.values()
+            if page.get("icon")
+        ],
+        viewer(),
+        settings.cluster,
+        product_version(),
+        dash.page_container,
+    )
+
+
+def product_version() -> str:
+    """The installed version; "development" from a checkout that is not installed."""
+    try:
+        return version("fullwarp")
+    except PackageNotFoundError:
+        return "development"
+
+
+def __getattr__(name: str) -> Any:
+    """`server` for WSGI servers that are pointed at this module: built when first asked for."""
+    if name != "server":
+        raise AttributeError(name)
+    return _server()
+
+
+@functools.cache
+def _server() -> Flask:
+    from data.settings_file import load_settings
+    from data.sources import open_sources
+
+    settings = load_settings().settings
+    app = create_app(settings, open_sources(settings))
+    warm_up(app)
+    return app.server

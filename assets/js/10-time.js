@@ -1,0 +1,47 @@
+// Clock times in the viewer's zone and ages that count on, so that data age is true between two refreshes.
+(function () {
+  "use strict";
+  var two = function (n) { return (n < 10 ? "0" : "") + n; };
+
+  function age(seconds) {
+    var s = Math.max(0, Math.round(seconds));
+    if (s < 60) return s + " s";
+    var minutes = Math.floor(s / 60);
+    if (minutes < 60) return minutes + " min";
+    var hours = Math.floor(minutes / 60);
+    if (hours < 48) return hours + " h " + two(minutes % 60) + " min";
+    return Math.floor(hours / 24) + " d";
+  }
+
+  function clock(date, withSeconds, now) {
+    var time = two(date.getHours()) + ":" + two(date.getMinutes()) + (withSeconds ? ":" + two(date.getSeconds()) : "");
+    if (date.toDateString() === now.toDateString()) return time;
+    return date.toLocaleDateString("en-US", { day: "numeric", month: "short", year: "numeric" }) + " " + time;
+  }
+
+  function setText(element, text) { if (element.textContent !== text) element.textContent = text; }
+
+  function refresh() {
+    var now = new Date();
+    document.querySelectorAll("time.fw-time[datetime]").forEach(function (element) {
+      var date = new Date(element.getAttribute("datetime"));
+      if (isNaN(date)) return;
+      setText(element, clock(date, element.hasAttribute("data-seconds"), now));
+      element.title = date.toString();
+    });
+    document.querySelectorAll("[data-since]").forEach(function (element) {
+      var since = Number(element.getAttribute("data-since"));
+      if (since) setText(element, age(now / 1000 - since));
+    });
+  }
+
+  var waiting = false;
+  function soon() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(function () { waiting = false; refresh(); });
+  }
+  new MutationObserver(soon).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["datetime", "data-since"] });
+  setInterval(function () { if (!document.hidden) refresh(); }, 1000);
+  window.fwTime = { age: age, clock: clock, refresh: refresh };
+})();

@@ -1,0 +1,77 @@
+// The frame: theme, folding, search key, and polling that rests while nobody looks.
+(function () {
+  "use strict";
+  var root = document.documentElement;
+  var keep = function (key, value) { try { localStorage.setItem(key, value); } catch (e) { return; } };
+
+  function switchTheme() {
+    var theme = root.getAttribute("data-bs-theme") === "dark" ? "light" : "dark";
+    root.setAttribute("data-bs-theme", theme);
+    root.setAttribute("data-ag-theme-mode", theme);
+    keep("fw-theme", theme);
+  }
+
+  function fold() {
+    var folded = root.getAttribute("data-nav") === "folded" ||
+      (root.getAttribute("data-nav") !== "open" && matchMedia("(max-width: 1199.98px)").matches);
+    root.setAttribute("data-nav", folded ? "open" : "folded");
+    keep("fw-nav", folded ? "open" : "folded");
+    label();
+  }
+
+  // A tick of its own; where the page could not be drawn at all, there is nothing to refresh and it loads anew.
+  function tryNow() {
+    if (!document.getElementById("overview-kpis")) location.reload();
+    else dash_clientside.set_props("tick", { n_intervals: Date.now() });
+  }
+
+  function label() {
+    var button = document.getElementById("fold");
+    if (!button) return;
+    button.setAttribute("aria-expanded", root.getAttribute("data-nav") === "folded" ? "false" : "true");
+  }
+
+  document.addEventListener("click", function (event) {
+    var target = event.target.closest("button, a");
+    if (!target) return;
+    if (target.id === "theme") switchTheme();
+    if (target.id === "fold") fold();
+    if (target.hasAttribute("data-try-now")) tryNow();
+    if (target.classList.contains("fw-skip")) {
+      event.preventDefault();
+      var page = document.getElementById("page");
+      if (page) page.focus();
+    }
+  });
+
+  document.addEventListener("keydown", function (event) {
+    var busy = event.target.closest && event.target.closest("input, textarea, select, [contenteditable]");
+    if (event.key !== "/" || busy || event.ctrlKey || event.metaKey || event.altKey) return;
+    var search = document.getElementById("search");
+    if (!search) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  });
+
+  document.addEventListener("visibilitychange", function () {
+    if (!document.getElementById("tick") || !window.dash_clientside || !dash_clientside.set_props) return;
+    dash_clientside.set_props("tick", { disabled: document.hidden || /[?&]at=/.test(location.search) });
+    if (!document.hidden && window.fwTime) window.fwTime.refresh();
+  });
+})();
+
+// What a page hands to the frame goes into it as it is: components in, components out.
+window.dash_clientside = Object.assign({}, window.dash_clientside);
+window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, {
+  fillFrame: function (frame) {
+    if (!frame) return [window.dash_clientside.no_update, window.dash_clientside.no_update, window.dash_clientside.no_update];
+    return [frame.as_of, frame.sources, frame.cluster];
+  },
+  markPage: function (pathname) {
+    document.querySelectorAll(".fw-nav-link").forEach(function (link) {
+      if (new URL(link.href).pathname === pathname) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    });
+  }
+});

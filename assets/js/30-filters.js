@@ -1,0 +1,70 @@
+// Filters live in the query string: a view can be sent to a colleague, and Back takes the last choice back.
+(function () {
+  "use strict";
+  var CONTROLS = { partition: "filter-partition", state: "filter-state", model: "filter-model", feature: "filter-feature", q: "filter-text", metric: "map-metric", group: "map-group" };
+  var DEFAULTS = { metric: "gpu_utilization", group: "rack" };
+
+  function query(values) {
+    var params = new URLSearchParams(location.search);
+    Object.keys(values).forEach(function (key) {
+      var value = values[key];
+      if (value && value !== DEFAULTS[key]) params.set(key, value); else params.delete(key);
+    });
+    var text = params.toString();
+    return text ? "?" + text : "";
+  }
+
+  function mark() {
+    document.querySelectorAll(".fw-filter select").forEach(function (select) {
+      select.closest(".fw-filter").classList.toggle("fw-is-set", select.value !== "");
+    });
+    var state = document.getElementById("filter-state");
+    document.querySelectorAll(".fw-legend button[data-state]").forEach(function (button) {
+      button.setAttribute("aria-pressed", state && state.value === button.getAttribute("data-state") ? "true" : "false");
+    });
+  }
+
+  function writeUrl(partition, state, model, feature, q, metric, group) {
+    var search = query({ partition: partition, state: state, model: model, feature: feature, q: q, metric: metric, group: group });
+    setTimeout(mark, 0);
+    if (search === location.search) return;
+    var typing = document.activeElement && document.activeElement.id === "search";
+    var method = typing ? "replaceState" : "pushState";
+    history[method](history.state, "", location.pathname + search + location.hash);
+  }
+
+  window.addEventListener("popstate", function () {
+    if (!document.getElementById("filter-state") || !window.dash_clientside) return;
+    var params = new URLSearchParams(location.search);
+    Object.keys(CONTROLS).forEach(function (key) {
+      put(key, params.get(key) || DEFAULTS[key] || "");
+    });
+  });
+
+  function put(key, value) { dash_clientside.set_props(CONTROLS[key], key === "q" ? { data: value } : { value: value }); }
+
+  // The search field belongs to the frame, its text to the page: each hands it to the other.
+  function searched(value) {
+    if (document.getElementById("overview-kpis")) dash_clientside.set_props("filter-text", { data: value || "" });
+  }
+
+  function showText(text) {
+    var field = document.getElementById("search");
+    if (field && field.value !== (text || "")) dash_clientside.set_props("search", { value: text || "" });
+  }
+
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest("[data-state], [data-clear-filters]");
+    if (!button || button.tagName !== "BUTTON") return;
+    if (button.hasAttribute("data-clear-filters")) {
+      ["partition", "state", "model", "feature", "q"].forEach(function (key) { put(key, ""); });
+      return;
+    }
+    var chosen = button.getAttribute("data-state");
+    var current = document.getElementById("filter-state");
+    dash_clientside.set_props("filter-state", { value: current && current.value === chosen ? "" : chosen });
+  });
+
+  window.dash_clientside = Object.assign({}, window.dash_clientside);
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeUrl: writeUrl, searched: searched, showText: showText });
+})();

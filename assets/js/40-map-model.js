@@ -1,0 +1,91 @@
+// The GPU map's data: columns as the server sends them -> groups, cell looks and sentences. No DOM in here.
+(function () {
+  "use strict";
+  var LOOK = { busy: "busy", idle: "idle", unmeasured: "unmeasured", unknown: "unmeasured", free: "free", drained: "drained", down: "down" };
+  var WORDS = { busy: "Busy", idle: "Held, idle", unmeasured: "Not measured", unknown: "Not known", free: "Free", drained: "Drained", down: "Down" };
+  var WORST = ["down", "idle", "unmeasured", "unknown", "drained", "free", "busy"];
+
+  function ratio(data, i) {
+    var used = data.values.gpu_memory_used_bytes[i], total = data.values.gpu_memory_total_bytes[i];
+    return used === null || !total ? null : used / total;
+  }
+
+  // The value that colors cell i, in the metric's own unit; null = not measured.
+  function value(data, i, key) {
+    if (key === "allocation") return null;
+    if (key === "gpu_memory_used_bytes") return ratio(data, i);
+    var raw = (data.values[key] || [])[i];
+    return raw === null || raw === undefined ? null : raw * data.metrics[key].scale;
+  }
+
+  // Step 1 to 9 of the ramp: a step can be named, a gradient cannot.
+  function step(number, metric) {
+    var share = (number - metric.low) / (metric.high - metric.low);
+    return Math.max(1, Math.min(9, Math.floor(share * 9) + 1));
+  }
+
+  function look(data, i, key) {
+    var state = data.states[data.gpus.state[i]];
+    var classes = "fw-cell" + (data.gpus.out[i] ? " fw-out" : "");
+    if (key === "allocation" && (state === "busy" || state === "idle" || state === "unmeasured")) return classes + " fw-s7";
+    if (state !== "busy") return classes + " fw-" + LOOK[state];
+    var number = value(data, i, key);
+    return classes + (number === null ? " fw-unmeasured" : " fw-s" + step(number, data.metrics[key]));
+  }
+
+  // One cell for a whole node: its worst state, colored by the lowest value of its busy GPUs.
+  function nodeLook(data, gpus, key) {
+    var out = gpus.every(function (i) { return data.gpus.out[i]; });
+    var states = gpus.map(function (i) { return data.states[data.gpus.state[i]]; });
+    var worst = WORST.find(function (state) { return states.indexOf(state) >= 0 && (state !== "free" || states.indexOf("busy") < 0); });
+    var busy = gpus.filter(function (i) { return data.states[data.gpus.state[i]] === "busy"; });
+    if (worst !== "busy" || !busy.length) return "fw-cell" + (out ? " fw-out" : "") + (worst ? " fw-" + LOOK[worst] : "");
+    var rank = function (i) { var v = value(data, i, key); return v === null ? -1 : v; };
+    var lowest = busy.reduce(function (a, b) { return rank(b) < rank(a) ? b : a; });
+    return look(data, lowest, key).replace(" fw-out", "") + (out ? " fw-out" : "");
+  }
+
+  // [{name, nodes: [{n, gpus: [{slices: [i, ...]} or {i}]}]}] in the order of the server.
+  function groups(data, by) {
+    var byNode = data.nodes.name.map(function () { return []; });
+    data.gpus.node.forEach(function (n, i) { byNode[n].push(i); });
+    var order = [], seen = new Map();
+    data.nodes.name.forEach(function (_, n) {
+      if (!byNode[n].length) return;
+      var name = by === "node" ? "" : data.nodes[by][n];
+      if (!seen.has(name)) { seen.set(name, { name: name, nodes: [] }); order.push(seen.get(name)); }
+      seen.get(name).nodes.push({ n: n, gpus: byNode[n] });
+    });
+    return order;
+  }
+
+  function number(text, digits) { return text.toLocaleString("en-US", { maximumFractionDigits: digits }).replace(/,/g, "\u2009"); }
+
+  function shown(data, i, key) {
+    if (key === "gpu_memory_used_bytes") {
+      var used = data.values[key][i], total = data.values.gpu_memory_total_bytes[i];
+      if (used === null) return "not measured";
+      return number(used / 10, 1) + (total ? " of " + number(total / 10, 0) : "") + " GiB";
+    }
+    var v = value(data, i, key);
+    if (v === null) return "not measured";
+    if (data.metrics[key].unit === "%") return number(v * 100, v > 0 && v < 0.0995 ? 1 : 0) + " %";
+    return number(v, 0) + " " + data.metrics[key].unit;
+  }
+
+  function name(data, i) {
+    var node = data.nodes.name[data.gpus.node[i]];
+    return node + " GPU " + data.gpus.label[i];
+  }
+
+  function sentence(data, i) {
+    var parts = [name(data, i).replace(" GPU", ", GPU"), data.gpus.model[i] >= 0 ? data.models[data.gpus.model[i]] : ""];
+    if (data.gpus.slice[i]) parts.push("slice " + data.gpus.slice[i]);
+    parts.push(WORDS[data.states[data.gpus.state[i]]].toLowerCase().replace(", ", " and "));
+    parts.push("UTIL " + shown(data, i, "gpu_utilization"));
+    if (data.gpus.job[i]) parts.push("job " + data.gpus.job[i]);
+    return parts.filter(Boolean).join(", ");
+  }
+
+  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shown: shown, name: name, sentence: sentence, WORDS: WORDS };
+})();

@@ -1,0 +1,126 @@
+// The hover card and the keyboard path of the GPU map: one tab stop, arrows, Home and End, Enter keeps, Esc closes.
+(function () {
+  "use strict";
+  var ICONS = { busy: "", idle: "waste", unmeasured: "none", unknown: "none", free: "", drained: "drained", down: "bad" };
+  var TEXT = { idle: "waste", down: "bad", drained: "none", unmeasured: "none", unknown: "none" };
+  var timer = null, pinned = false;
+
+  function card() { return document.getElementById("map-card"); }
+
+  function part(tag, className, text) {
+    var made = document.createElement(tag);
+    made.className = className;
+    made.textContent = text;
+    return made;
+  }
+
+  function fact(list, label, text) { list.append(part("dt", "", label), part("dd", "", text)); }
+
+  function head(data, i) {
+    var state = data.states[data.gpus.state[i]], box = part("div", "fw-card-head", "");
+    box.append(part("b", "", window.fwMap.name(data, i)));
+    var model = data.gpus.model[i] >= 0 ? data.models[data.gpus.model[i]] : "";
+    box.append(part("span", "fw-note", data.gpus.slice[i] || model));
+    var label = part("span", "fw-card-state" + (TEXT[state] ? " fw-text-" + TEXT[state] : ""), "");
+    if (ICONS[state]) { var icon = part("span", "fw-icon fw-icon-" + ICONS[state], ""); icon.setAttribute("aria-hidden", "true"); label.append(icon); }
+    label.append(window.fwMap.WORDS[state]);
+    box.append(label);
+    return box;
+  }
+
+  function fill(data, i) {
+    var list = part("dl", "", ""), slice = Boolean(data.gpus.slots[i]);
+    fact(list, slice ? "GR" : "UTIL", window.fwMap.shown(data, i, "gpu_utilization"));
+    ["sm_activity", "gpu_memory_used_bytes", "power_watts", "temperature_celsius"].forEach(function (key) {
+      fact(list, data.metrics[key].label, window.fwMap.shown(data, i, key));
+    });
+    var job = data.gpus.job[i];
+    if (job) fact(list, job.indexOf(",") > 0 ? "Jobs" : "Job", job + (data.gpus.user[i] ? ", " + data.gpus.user[i] : ""));
+    var notes = data.gpus.note[i] >= 0 ? [part("p", "", data.notes[data.gpus.note[i]])] : [];
+    var node = data.nodes.reason[data.gpus.node[i]];
+    if (node) notes.push(part("p", "", node));
+    card().replaceChildren.apply(card(), [head(data, i), list].concat(notes));
+  }
+
+  function show(cell) {
+    var data = window.fwMapDrawn.data, box = card();
+    if (!box || !data || !cell.isConnected) return;
+    fill(data, cell.fwIndex);
+    box.hidden = false;
+    var at = cell.getBoundingClientRect(), size = box.getBoundingClientRect();
+    var left = Math.min(Math.max(8, at.left), innerWidth - size.width - 8);
+    var below = at.bottom + 8 + size.height <= innerHeight;
+    box.style.left = left + "px";
+    box.style.top = Math.max(8, below ? at.bottom + 8 : at.top - size.height - 8) + "px";
+  }
+
+  function hide() { clearTimeout(timer); pinned = false; if (card()) card().hidden = true; }
+
+  function choose(cell, focus) {
+    window.fwMapDrawn.cells.forEach(function (other) {
+      if (other.tabIndex === 0 && other !== cell) { other.removeAttribute("tabindex"); other.removeAttribute("role"); other.removeAttribute("aria-label"); }
+    });
+    cell.tabIndex = 0;
+    cell.setAttribute("role", "button");
+    cell.setAttribute("aria-label", window.fwMap.sentence(window.fwMapDrawn.data, cell.fwIndex));
+    if (focus) cell.focus();
+  }
+
+  // The nearest cell in the next row of cells above or below.
+  function vertical(cell, down) {
+    var from = cell.getBoundingClientRect(), best = null, score = Infinity;
+    window.fwMapDrawn.cells.forEach(function (other) {
+      var to = other.getBoundingClientRect();
+      var dy = down ? to.top - from.bottom : from.top - to.bottom;
+      if (dy < -1) return;
+      var distance = dy * 1000 + Math.abs(to.left - from.left);
+      if (distance < score) { score = distance; best = other; }
+    });
+    return best;
+  }
+
+  function target(cell, key) {
+    var cells = window.fwMapDrawn.cells, at = cells.indexOf(cell);
+    var node = Array.from(cell.closest(".fw-node").querySelectorAll(".fw-cell"));
+    if (key === "ArrowRight") return cells[at + 1];
+    if (key === "ArrowLeft") return cells[at - 1];
+    if (key === "Home") return node[0];
+    if (key === "End") return node[node.length - 1];
+    if (key === "ArrowDown" || key === "ArrowUp") return vertical(cell, key === "ArrowDown");
+    return undefined;
+  }
+
+  function keys(event) {
+    var cell = event.target.closest(".fw-cell");
+    if (!cell) return;
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pinned = true; show(cell); return; }
+    if (!/^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(event.key)) return;
+    event.preventDefault();
+    var next = target(cell, event.key);
+    if (next) choose(next, true);
+  }
+
+  function attach(map) {
+    if (map.fwAttached) return;
+    map.fwAttached = true;
+    map.addEventListener("keydown", keys);
+    map.addEventListener("focusin", function (event) { if (event.target.fwIndex !== undefined) show(event.target); });
+    map.addEventListener("focusout", function () { if (!pinned) hide(); });
+    map.addEventListener("mouseover", function (event) {
+      var cell = event.target.closest(".fw-cell");
+      if (!cell || pinned) return;
+      clearTimeout(timer);
+      timer = setTimeout(show, 120, cell);
+    });
+    map.addEventListener("mouseleave", function () { clearTimeout(timer); if (!pinned) timer = setTimeout(function () { if (!card().matches(":hover")) hide(); }, 150); });
+    map.addEventListener("click", function (event) {
+      var cell = event.target.closest(".fw-cell");
+      if (cell) { choose(cell, true); pinned = true; show(cell); }
+    });
+  }
+
+  document.addEventListener("keydown", function (event) { if (event.key === "Escape") hide(); });
+  document.addEventListener("click", function (event) { if (pinned && !event.target.closest(".fw-cell, .fw-card")) hide(); });
+  window.addEventListener("scroll", function () { if (!pinned) hide(); }, { passive: true });
+  window.fwMapCard = { attach: attach };
+})();

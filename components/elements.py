@@ -1,0 +1,103 @@
+"""Small parts that every page is made of: icons, times, filters, switches, banners, panel states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import dash_bootstrap_components as dbc
+from dash import html
+from dash.development.base_component import Component
+
+from data.model import SourceState
+
+Tone = Literal["waste", "bad", "info"]
+Choice = tuple[str, str]
+
+SOURCE_NAMES = {"slurm": "Slurm", "metrics": "GPU metrics"}
+
+
+def source_name(state: SourceState) -> str:
+    """The name of a source for people."""
+    return SOURCE_NAMES.get(state.name, state.name)
+
+
+def icon(name: str, tone: str = "", *, label: str = "") -> Component:
+    """An icon; hidden from readers unless it stands alone and has a `label`."""
+    classes = f"fw-icon fw-icon-{name}" + (f" fw-{tone}" if tone else "")
+    if label:
+        return html.Span(className=classes, role="img", title=label, **{"aria-label": label})
+    return html.Span(className=classes, **{"aria-hidden": "true"})
+
+
+def moment(time: datetime, *, seconds: bool = False) -> Component:
+    """A clock time: UTC as sent, in the viewer's zone once the page runs."""
+    attributes = {"data-seconds": "1"} if seconds else {}
+    text = time.strftime("%Y-%m-%d %H:%M UTC")
+    return html.Time(text, dateTime=time.isoformat(), className="fw-time", **attributes)
+
+
+def age(since: datetime, text: str = "") -> Component:
+    """How long ago; counts on in the browser."""
+    return html.Span(text, **{"data-since": str(int(since.timestamp()))})
+
+
+def select_filter(id: str, label: str, choices: Sequence[Choice], value: str, any_word: str) -> Component:
+    """A filter of one choice: label, value, chevron. "" = not set."""
+    options = [{"label": any_word, "value": ""}, *({"label": text, "value": key} for key, text in choices)]
+    known = {key for key, _ in choices}
+    chosen = value if value in known else ""
+    classes = "fw-filter" + (" fw-is-set" if chosen else "")
+    return html.Div(
+        [html.Label(label, htmlFor=id), dbc.Select(id=id, options=options, value=chosen, persistence=False)],
+        className=classes,
+    )
+
+
+def switch(
+    id: str, label: str, choices: Sequence[Choice], value: str, titles: dict[str, str] | None = None
+) -> Component:
+    """A segmented switch: 2 to 7 choices that exclude each other."""
+    helps = titles or {}
+    options = [{"label": text, "value": key, "title": helps.get(key, "")} for key, text in choices]
+    return html.Div(
+        dbc.RadioItems(id=id, options=options, value=value, className="fw-switch", inline=True),
+        role="radiogroup",
+        **{"aria-label": label},
+    )
+
+
+def banner(tone: Tone, icon_name: str, title: Any, lines: Iterable[Any], action: Component | None = None) -> Component:
+    """The worst thing that is so, with what to do. One per page."""
+    body = [html.P([html.B(title), *_spaced(lines)])]
+    parts = [icon(icon_name), html.Div(body), *([action] if action else [])]
+    return html.Div(parts, className=f"fw-banner fw-banner-{tone}", role="status")
+
+
+def _spaced(lines: Iterable[Any]) -> list[Any]:
+    return [part for line in lines for part in (" ", line)]
+
+
+def panel_state(
+    icon_name: str, tone: str, title: str, lines: Iterable[Any], actions: Sequence[Component] = ()
+) -> Component:
+    """The inside of a panel that has nothing to show: what, why, what to do. Same size as when it has."""
+    return html.Div(
+        [
+            icon(icon_name, tone),
+            html.H3(title),
+            *(html.P(line) for line in lines),
+            *([html.Div(list(actions), className="fw-state-actions")] if actions else []),
+        ],
+        className="fw-state",
+    )
+
+
+def panel(title: str, children: Sequence[Any], *, note: Any = "", right: Sequence[Any] = (), id: str = "") -> Component:
+    """A panel: head with title, note and controls, then its content."""
+    head = [html.H2(title), html.Span(note, className="fw-note")]
+    if right:
+        head.append(html.Div(list(right), className="fw-panel-right"))
+    extra = {"id": id} if id else {}
+    return html.Section([html.Div(head, className="fw-panel-head"), *children], className="fw-panel", **extra)

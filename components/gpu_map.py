@@ -1,0 +1,119 @@
+"""The GPU map's panel: head with metric and grouping, legend that filters, and the box that the browser draws in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from components.elements import Choice, panel_state, source_name, switch
+from components.map_payload import MAP_METRICS
+from components.sources_banner import worst_source
+from data.metrics.registry import METRICS
+from data.model import ClusterSnapshot, GpuState
+from data.words import count, number
+
+GROUPS: tuple[Choice, ...] = (("rack", "Rack"), ("node", "Node"), ("partition", "Partition"), ("model", "Model"))
+ALLOCATION = "allocation"
+METRIC_CHOICES: tuple[Choice, ...] = (
+    *((name, METRICS[name].label) for name in MAP_METRICS),
+    (ALLOCATION, "Allocation"),
+)
+STATE_WORDS: Mapping[GpuState, str] = {
+    GpuState.BUSY: "Busy",
+    GpuState.IDLE: "Held, idle",
+    GpuState.FREE: "Free",
+    GpuState.DRAINED: "Drained",
+    GpuState.DOWN: "Down",
+    GpuState.UNMEASURED: "Not measured",
+    GpuState.HELD_UNKNOWN: "Not known",
+}
+_SWATCH = {GpuState.BUSY: "s7", GpuState.HELD_UNKNOWN: "unmeasured"}
+_ALWAYS = frozenset(STATE_WORDS) - {GpuState.HELD_UNKNOWN}
+
+
+def known_choice(value: str, choices: Sequence[Choice]) -> str:
+    """The value where it is one of the choices, else the first."""
+    return value if any(value == key for key, _ in choices) else choices[0][0]
+
+
+def map_panel(
+    payload: Mapping[str, Any], body: Sequence[Any], legend: Component, note: str, *, metric: str, group: str
+) -> Component:
+    """The panel as it stands on the page. `body` replaces the map where there is nothing to draw."""
+    helps = {name: METRICS[name].help for name in MAP_METRICS}
+    switches = [
+        switch("map-group", "Group by", GROUPS, known_choice(group, GROUPS)),
+        switch("map-metric", "Color by", METRIC_CHOICES, known_choice(metric, METRIC_CHOICES), helps),
+    ]
+    head = [
+        html.H2("GPU map"),
+        _scale(),
+        html.Span(note, id="map-note", className="fw-note"),
+        html.Div(switches, className="fw-panel-right"),
+    ]
+    drawn = html.Div(
+        id="gpu-map",
+        className="fw-map",
+        role="group",
+        **{"aria-label": "GPU map. Arrow keys move between GPUs, Enter keeps the details open."},
+    )
+    return html.Section(
+        [
+            html.Div(head, className="fw-panel-head"),
+            html.Div(legend, id="map-legend"),
+            html.Div([html.Div(list(body), id="map-instead"), drawn], className="fw-map-body"),
+            html.Div(id="map-card", className="fw-card", hidden=True, role="status"),
+            dcc.Store(id="map-data", data=payload),
+        ],
+        className="fw-panel fw-map-panel",
+        **{"data-ramp": "seq"},
+    )
+
+
+def _scale() -> Component:
+    steps = [html.I(className=f"fw-s{step}") for step in range(1, 10)]
+    low, high = html.Span("0", **{"data-low": ""}), html.Span("100 %", **{"data-high": ""})
+    return html.Span(
+        [low, html.Span(steps, className="fw-ramp", **{"aria-hidden": "true"}), high],
+        id="map-scale",
+        className="fw-scale",
+    )
+
+
+def legend(counts: Mapping[GpuState, int], chosen: str = "") -> Component:
+    """Every state with its cue and count; a click filters by it. States that nothing has are shown with 0."""
+    shown = [state for state in STATE_WORDS if counts.get(state) or state in _ALWAYS]
+    return html.Div([_entry(state, counts.get(state, 0), chosen) for state in shown], className="fw-legend")
+
+
+def _entry(state: GpuState, count: int, chosen: str) -> Component:
+    swatch = html.Span(className=f"fw-cell fw-swatch fw-{_SWATCH.get(state, state.value)}", **{"aria-hidden": "true"})
+    return html.Button(
+        [swatch, STATE_WORDS[state], " ", html.B(number(count))],
+        type="button",
+        **{"data-state": state.value, "aria-pressed": "true" if chosen == state.value else "false"},
+    )
+
+
+def nothing_to_draw(snapshot: ClusterSnapshot) -> list[Component]:
+    """What stands in the map's place where there is no GPU to draw, and why; [] where there is a map."""
+    if snapshot.gpus:
+        return []
+    failing = worst_source(snapshot.sources)
+    if failing is not None and not snapshot.nodes:
+        lines = ["No node is known, so nothing is shown.", "The page fills itself when the source answers again."]
+        return [panel_state("bad", "bad", f"{source_name(failing)} is not available", lines)]
+    if snapshot.nodes:
+        lines = [
+            f"Slurm lists {count(len(snapshot.nodes), 'node')}, and none has a GPU.",
+            "GPUs are read from Gres=gpu:... in slurm.conf.",
+        ]
+        return [panel_state("empty", "none", "No GPUs in this cluster", lines)]
+    return [
+        panel_state(
+            "empty", "none", "No nodes", ["Slurm answered with an empty list.", "fullwarp check says what it sees."]
+        )
+    ]

@@ -1,0 +1,42 @@
+"""The KPI strip: one panel, one number per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from components.elements import icon
+
+
+@dataclass(frozen=True, slots=True)
+class Kpi:
+    """One cell. `mark` is an icon and tone, only where somebody should act; `state` a filter that a click sets."""
+
+    label: str
+    value: str
+    unit: str = ""
+    context: Any = ""
+    mark: tuple[str, str] | None = None
+    help: str = ""
+
+
+def kpi_panel(cells: Sequence[Kpi]) -> Component:
+    """The strip; never more than 7 cells."""
+    return html.Dl([_cell(cell) for cell in cells[:7]], className="fw-panel fw-kpis")
+
+
+def _cell(cell: Kpi) -> Component:
+    label = [icon(*cell.mark), cell.label] if cell.mark else [cell.label]
+    value = [cell.value, html.Span(cell.unit, className="fw-unit")] if cell.unit else [cell.value]
+    return html.Div(
+        [
+            html.Dt(label, title=cell.help or None),
+            html.Dd(value, className="fw-value"),
+            html.Dd(cell.context, className="fw-context"),
+        ],
+        className="fw-kpi",
+    )

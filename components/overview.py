@@ -1,0 +1,143 @@
+"""The Overview put together from its parts: one answer in, components out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from components.attention import attention_panel
+from components.elements import Choice, panel_state, select_filter
+from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
+from components.kpis import kpi_strip
+from components.map_payload import DeviceKey, map_payload
+from components.shell import frame_data
+from components.sources_banner import ignored_banner, past_banner, sources_banner
+from data.model import ClusterSnapshot
+from data.queries.live import Overview
+from data.words import count, number
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewAnswer:
+    """What one viewer sees of one moment through one filter.
+
+    `shown` are the devices that the filter lets through, None = no filter is set. `chosen` holds the filter values
+    by their name in the address. `version` changes when anything on the page does.
+    """
+
+    overview: Overview
+    shown: frozenset[DeviceKey] | None
+    chosen: Mapping[str, str]
+    ignored: Sequence[str]
+    is_staff: bool
+    is_stale: bool
+    version: str
+    at: str = ""
+    now_href: str = "/"
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        return self.overview.snapshot
+
+
+class Parts(NamedTuple):
+    """What a refresh replaces, in the order of the callback's outputs."""
+
+    head: Any
+    banner: Any
+    kpis: Any
+    note: Any
+    legend: Any
+    instead: Any
+    map: Any
+    attention: Any
+    frame: Any
+    version: Any
+
+
+def overview_parts(found: OverviewAnswer) -> Parts:
+    """Every part of the page that depends on the data."""
+    snapshot, overview = found.snapshot, found.overview
+    return Parts(
+        head=_head(snapshot),
+        banner=_banner(found),
+        kpis=kpi_strip(overview.totals),
+        note=_matches(found),
+        legend=legend(overview.totals.by_state, found.chosen.get("state", "")),
+        instead=nothing_to_draw(snapshot),
+        map=map_payload(snapshot, found.shown, is_stale=found.is_stale),
+        attention=attention_panel(overview.attention),
+        frame=frame_data(snapshot),
+        version=found.version,
+    )
+
+
+def overview_page(found: OverviewAnswer, metric: str, group: str, *, refresh_seconds: float) -> Component:
+    """The whole page with its first data."""
+    parts = overview_parts(found)
+    head = [html.H1("Overview"), html.Span(parts.head, id="overview-head", className="fw-note"), _filters(found)]
+    panel = map_panel(parts.map, parts.instead, parts.legend, parts.note, metric=metric, group=group)
+    side = html.Div(parts.attention, id="overview-attention", className="fw-side")
+    return html.Div(
+        [
+            html.Div(head, className="fw-head"),
+            html.Div(parts.banner, id="overview-banner"),
+            html.Div(parts.kpis, id="overview-kpis"),
+            html.Div([panel, side], className="fw-columns"),
+            dcc.Store(id="overview-version", data=found.version),
+            dcc.Store(id="overview-at", data=found.at),
+            dcc.Store(id="filter-text", data=found.chosen.get("q", "")),
+            dcc.Store(id="frame", data=parts.frame),
+            dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
+        ]
+    )
+
+
+def _head(snapshot: ClusterSnapshot) -> str:
+    whole = sum(not gpu.device.is_slice for gpu in snapshot.gpus)
+    slices = len(snapshot.gpus) - whole
+    parts = [count(len(snapshot.nodes), "node"), count(whole, "GPU")]
+    return ", ".join([*parts, count(slices, "MIG slice")] if slices else parts)
+
+
+def _matches(found: OverviewAnswer) -> str:
+    if found.shown is None:
+        return ""
+    return f"{number(len(found.shown))} of {number(len(found.snapshot.gpus))} match the filter"
+
+
+def _banner(found: OverviewAnswer) -> list[Component]:
+    """The worst first; one per page, and what was ignored beside it."""
+    main = past_banner(found.snapshot, found.now_href) or sources_banner(found.snapshot, is_staff=found.is_staff)
+    return [part for part in (ignored_banner(found.ignored), main) if part is not None]
+
+
+def _filters(found: OverviewAnswer) -> Component:
+    options, chosen = found.overview.options, found.chosen
+    states = tuple((state.value, text) for state, text in STATE_WORDS.items())
+    rows: tuple[tuple[str, str, Sequence[Choice], str], ...] = (
+        ("partition", "Partition", _same(options.partitions), "all"),
+        ("state", "State", states, "all"),
+        ("model", "Model", _same(options.models), "all"),
+        ("feature", "Feature", _same(options.features), "any"),
+    )
+    filters = [
+        select_filter(f"filter-{key}", label, choices, chosen.get(key, ""), any_word)
+        for key, label, choices, any_word in rows
+    ]
+    return html.Div(filters, className="fw-filters", role="group", **{"aria-label": "Filters"})
+
+
+def _same(values: Sequence[str]) -> Sequence[Choice]:
+    return tuple((value, value) for value in values)
+
+
+def unavailable_page(title: str, lines: Sequence[str]) -> Component:
+    """The page when not even the first picture could be made."""
+    retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
+    inside = [html.H1("Overview", className="fw-sr"), panel_state("bad", "bad", title, lines, [retry])]
+    return html.Section(inside, className="fw-panel")

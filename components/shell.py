@@ -1,0 +1,164 @@
+"""The frame around every page: navigation, top bar, who I am, state of the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dash_bootstrap_components as dbc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from components.elements import age, icon, moment, source_name
+from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class NavEntry:
+    name: str
+    path: str
+    icon: str
+
+
+def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str, page: Any) -> Component:
+    """The whole frame with `page` in it. A page fills it through a Store named "frame"."""
+    return html.Div(
+        [
+            html.A("Skip to the page", href="#page", className="fw-skip"),
+            _navigation(pages, version),
+            _top_bar(viewer, cluster),
+            html.Main(page, id="page", className="fw-page", tabIndex="-1"),
+        ],
+        className="fw-shell",
+    )
+
+
+def _navigation(pages: Sequence[NavEntry], version: str) -> Component:
+    links = [html.Li(_nav_link(entry)) for entry in pages]
+    foot = html.Div(
+        [
+            html.Div(source_count(()), id="source-count", className="fw-sources"),
+            html.Span(f"v{version}", className="fw-version"),
+            _icon_button("fold", "fold", "Fold the navigation", **{"aria-expanded": "true"}),
+        ],
+        className="fw-nav-foot",
+    )
+    brand = html.Span([icon("brand"), html.Span("Fullwarp", className="fw-label")], className="fw-brand")
+    return html.Nav([brand, html.Ul(links), foot], className="fw-nav", **{"aria-label": "Pages"})
+
+
+def _nav_link(entry: NavEntry) -> Component:
+    return dcc.Link(
+        [icon(entry.icon), html.Span(entry.name, className="fw-label")],
+        href=entry.path,
+        className="fw-nav-link",
+        title=entry.name,
+    )
+
+
+def _top_bar(viewer: Viewer, cluster: str) -> Component:
+    search = html.Div(
+        [
+            icon("search"),
+            html.Label("Node, job or user", htmlFor="search", className="fw-sr"),
+            dbc.Input(
+                id="search",
+                placeholder="Node, job or user",
+                debounce=0.3,
+                type="search",
+                maxlength=100,
+                autocomplete="off",
+            ),
+            html.Kbd("/", **{"aria-hidden": "true"}),
+        ],
+        className="fw-search",
+        role="search",
+    )
+    right = [
+        html.Div(id="as-of", className="fw-asof-box"),
+        _icon_button("theme", "sun fw-icon-theme", "Switch between light and dark"),
+        who_i_am(viewer),
+    ]
+    return html.Header(
+        [
+            html.Span(cluster or "cluster", id="cluster", className="fw-cluster", title=cluster),
+            search,
+            html.Div(right, className="fw-top-right"),
+        ],
+        className="fw-top",
+    )
+
+
+def _icon_button(id: str, icon_name: str, label: str, **attributes: str) -> Component:
+    return html.Button(
+        icon(icon_name),
+        id=id,
+        type="button",
+        title=label,
+        className=f"fw-icon-button fw-{id}",
+        **{"aria-label": label},
+        **attributes,
+    )
+
+
+def who_i_am(viewer: Viewer) -> Component:
+    """Initials, name and role of the viewer."""
+    name = viewer.user or "not known"
+    return html.Span(
+        [
+            html.Span(name[:2].upper(), className="fw-initials", **{"aria-hidden": "true"}),
+            html.Span([html.B(name), " ", html.Span(viewer.role.value, className="fw-unit fw-role")]),
+        ],
+        className="fw-me",
+        title=f"Signed in as {name}, {viewer.role.value}",
+    )
+
+
+def source_count(sources: Iterable[SourceState]) -> list[Any]:
+    """ "3 of 3 sources" with the worst condition as a mark."""
+    states = tuple(sources)
+    good = sum(state.condition is SourceCondition.OK for state in states)
+    if not states:
+        return [html.Span([icon("none", "none"), html.Span(" sources not asked yet", className="fw-label")])]
+    mark = ("ok", "ok") if good == len(states) else ("bad", "bad")
+    text = f"{good} of {len(states)} sources"
+    return [html.Span([icon(*mark), html.Span(f" {text}", className="fw-label")], title=text)]
+
+
+def as_of(snapshot: ClusterSnapshot) -> Component:
+    """The time of the data and its age; what is old or missing is named first."""
+    failing = [state for state in snapshot.sources if state.condition in (SourceCondition.STALE, SourceCondition.DOWN)]
+    if snapshot.is_past:
+        return html.Span([icon("clock"), "Past: ", moment(snapshot.time)], className="fw-asof fw-is-stale")
+    if not failing:
+        parts = [icon("live"), html.Span("As of ", className="fw-label"), moment(snapshot.time, seconds=True)]
+        return html.Span(
+            [*parts, html.Span([", ", age(snapshot.time), " ago"], className="fw-label")], className="fw-asof"
+        )
+    return html.Span([_failing(failing[0]), *_rest(snapshot)], className="fw-asof-failing")
+
+
+def _failing(state: SourceState) -> Component:
+    if state.condition is SourceCondition.DOWN or state.last_success is None:
+        return html.Span([icon("bad"), f"{source_name(state)} down"], className="fw-asof fw-is-bad")
+    text = [icon("clock"), f"{source_name(state)} ", age(state.last_success), " old"]
+    return html.Span(text, className="fw-asof fw-is-stale")
+
+
+def _rest(snapshot: ClusterSnapshot) -> list[Any]:
+    return [
+        " ",
+        html.Span(
+            [html.Span("as of ", className="fw-label"), moment(snapshot.time, seconds=True)], className="fw-asof"
+        ),
+    ]
+
+
+def frame_data(snapshot: ClusterSnapshot) -> dict[str, Any]:
+    """What a page hands to the frame: time of the data, state of the sources, name of the cluster."""
+    return {
+        "as_of": as_of(snapshot),
+        "sources": source_count(snapshot.sources),
+        "cluster": snapshot.cluster or "cluster",
+    }

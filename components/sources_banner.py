@@ -1,0 +1,75 @@
+"""One banner for the worst source. Users read what is old; staff also read where and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from components.elements import age, banner, moment, source_name
+from data.model import ClusterSnapshot, SourceCondition, SourceState
+
+_ORDER = (SourceCondition.DOWN, SourceCondition.STALE)
+
+
+def worst_source(sources: Iterable[SourceState]) -> SourceState | None:
+    """The source that is worst off: down before stale, the longest failing first; None = all fine."""
+    failing = [state for state in sources if state.condition in _ORDER]
+    return min(failing, key=lambda state: (_ORDER.index(state.condition), _since(state)), default=None)
+
+
+def _since(state: SourceState) -> float:
+    return state.failing_since.timestamp() if state.failing_since else 0.0
+
+
+def sources_banner(snapshot: ClusterSnapshot, *, is_staff: bool) -> Component | None:
+    """The banner, or None when every source answers."""
+    state = worst_source(snapshot.sources)
+    if state is None:
+        return None
+    others = [source_name(other) for other in snapshot.sources if other.condition is SourceCondition.OK]
+    lines: list[Any] = [_failing_since(state), _what_works(others), *(_for_staff(state) if is_staff else [])]
+    if state.condition is SourceCondition.DOWN or state.last_success is None:
+        return banner("bad", "bad", f"{source_name(state)} is not available.", lines, _retry())
+    title = f"{source_name(state)} is old."
+    return banner(
+        "waste", "clock", title, [html.Span(["Last answer ", age(state.last_success), " ago."]), *lines], _retry()
+    )
+
+
+def _failing_since(state: SourceState) -> Any:
+    if state.failing_since is None:
+        return "It does not answer."
+    return html.Span(["It has not answered since ", moment(state.failing_since), "."])
+
+
+def _what_works(names: list[str]) -> str:
+    return f"{', '.join(names)} answer{'s' if len(names) == 1 else ''}." if names else "No source answers."
+
+
+def _for_staff(state: SourceState) -> list[Any]:
+    parts = [text for text in (state.address, state.error, state.hint) if text]
+    return [html.Br(), html.Code(" · ".join(parts))] if parts else []
+
+
+def _retry() -> Component:
+    return html.Button("Try now", type="button", className="fw-button", **{"data-try-now": "1"})
+
+
+def past_banner(snapshot: ClusterSnapshot, now_href: str) -> Component | None:
+    """Marks a view of the past, and says what nobody recorded for that moment."""
+    if not snapshot.is_past:
+        return None
+    unknown = f"Not known for that moment: {'; '.join(snapshot.unknown)}." if snapshot.unknown else ""
+    title = html.Span(["This is the past: ", moment(snapshot.time)])
+    return banner("info", "clock", title, [unknown], html.A("Back to now", href=now_href, className="fw-button"))
+
+
+def ignored_banner(ignored: Iterable[str]) -> Component | None:
+    """Names what the address asked for and the page could not use."""
+    parts = list(ignored)
+    if not parts:
+        return None
+    return banner("info", "info", "Part of the address was ignored.", [" ".join(parts)])

@@ -1,0 +1,20 @@
+"""The frame's own callbacks: pages hand it their data, the search field hands its text to the page."""
+
+from __future__ import annotations
+
+from dash import ClientsideFunction, Dash, Input, Output
+
+
+def connect_frame(app: Dash) -> None:
+    """Register the callbacks that every page shares; all run in the browser."""
+    app.clientside_callback(
+        ClientsideFunction("fw", "fillFrame"),
+        Output("as-of", "children"),
+        Output("source-count", "children"),
+        Output("cluster", "children"),
+        Input("frame", "data"),
+    )
+    app.clientside_callback(ClientsideFunction("fw", "searched"), Input("search", "value"), prevent_initial_call=True)
+    app.clientside_callback(
+        ClientsideFunction("fw", "markPage"), Input("_pages_location", "pathname"), Input("page", "id")
+    )

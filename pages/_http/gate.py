@@ -1,0 +1,62 @@
+"""Nobody passes without identity: pages, layouts and callbacks alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from flask import Flask, Request, Response, g, jsonify, request
+from flask.typing import ResponseReturnValue
+
+from data.model import Role, Viewer
+from pages._http.messages import message_page
+
+ViewerOf = Callable[[Request], Viewer | None]
+
+OPEN_FOLDERS = ("assets/", "_dash-component-suites/", "_vendor/")
+OPEN_PATHS = ("healthz", "_favicon.ico")
+WARM_UP_KEY = "fullwarp.warm_up"
+WARM_UP_TOKEN = object()
+WARM_UP_VIEWER = Viewer(user="", role=Role.USER)
+
+log = logging.getLogger(__name__)
+
+
+def is_open(path: str, prefix: str) -> bool:
+    """Whether a path is served to everybody: assets, bundles and the health word."""
+    inner = path.removeprefix(prefix)
+    return inner in OPEN_PATHS or inner.startswith(OPEN_FOLDERS)
+
+
+def close_gate(server: Flask, prefix: str, viewer_of: ViewerOf) -> None:
+    """Put the viewer of each request into `flask.g`, and answer 401 where there is none."""
+
+    @server.before_request
+    def _require_viewer() -> ResponseReturnValue | None:
+        if is_open(request.path, prefix):
+            return None
+        viewer = _viewer(viewer_of)
+        if viewer is None:
+            return unauthorized()
+        g.fullwarp_viewer = viewer
+        return None
+
+
+def _viewer(viewer_of: ViewerOf) -> Viewer | None:
+    """The viewer; a warm-up is known by an object that no header can carry."""
+    if request.environ.get(WARM_UP_KEY) is WARM_UP_TOKEN:
+        return WARM_UP_VIEWER
+    return viewer_of(request)
+
+
+def unauthorized() -> ResponseReturnValue:
+    """401 as a page for people and as JSON for scripts."""
+    if request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
+        page = message_page(
+            "Not signed in",
+            "Fullwarp was not told who you are. It takes your name from the web server in front of it.",
+            "Open it through your cluster's portal, or ask the cluster staff.",
+        )
+        return Response(page, status=401, mimetype="text/html")
+    error = {"code": "unauthorized", "message": "No identity.", "hint": "Sign in through the portal."}
+    return jsonify({"error": error}), 401

@@ -1,0 +1,86 @@
+"""The Overview's address: filters, moment, metric and grouping; what cannot be used is named and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from components.gpu_map import GROUPS, METRIC_CHOICES
+from data.errors import BadRequest
+from data.model import GpuState, NodeFilter
+from data.moment import parse_moment
+
+MAX_TEXT = 100
+STATES = frozenset(state.value for state in GpuState)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for. `ignored` says in words what could not be used."""
+
+    partition: str = ""
+    state: str = ""
+    model: str = ""
+    feature: str = ""
+    text: str = ""
+    metric: str = METRIC_CHOICES[0][0]
+    group: str = GROUPS[0][0]
+    at: datetime | None = None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def filter(self) -> NodeFilter:
+        return NodeFilter(
+            partitions=_one(self.partition),
+            gpu_states=_one(self.state),
+            models=_one(self.model),
+            features=_one(self.feature),
+            text=self.text,
+        )
+
+
+def _one(value: str) -> frozenset[str]:
+    return frozenset({value} if value else ())
+
+
+def parse_address(query: Mapping[str, str], now: datetime, zone: str) -> Asked:
+    """Read the query string; never fails."""
+    ignored: list[str] = []
+    state = _choice(query, "state", STATES, "", ignored)
+    metric = _choice(query, "metric", {key for key, _ in METRIC_CHOICES}, METRIC_CHOICES[0][0], ignored)
+    group = _choice(query, "group", {key for key, _ in GROUPS}, GROUPS[0][0], ignored)
+    return Asked(
+        partition=_text(query, "partition"),
+        state=state,
+        model=_text(query, "model"),
+        feature=_text(query, "feature"),
+        text=_text(query, "q"),
+        metric=metric,
+        group=group,
+        at=_moment(query, now, zone, ignored),
+        ignored=tuple(ignored),
+    )
+
+
+def _text(query: Mapping[str, str], key: str) -> str:
+    return str(query.get(key) or "").strip()[:MAX_TEXT]
+
+
+def _choice(
+    query: Mapping[str, str], key: str, known: frozenset[str] | set[str], default: str, ignored: list[str]
+) -> str:
+    value = _text(query, key)
+    if value in known or not value:
+        return value or default
+    ignored.append(f"{key} = “{value[:40]}” is none of {', '.join(sorted(known))}.")
+    return default
+
+
+def _moment(query: Mapping[str, str], now: datetime, zone: str, ignored: list[str]) -> datetime | None:
+    try:
+        return parse_moment(_text(query, "at"), now, ZoneInfo(zone))
+    except BadRequest as err:
+        ignored.append(f"at: {err}. {err.hint}")
+        return None

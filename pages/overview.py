@@ -1,0 +1,81 @@
+"""The Overview: what every GPU of the cluster does now, or did at `?at=`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash
+from dash import ClientsideFunction, Input, Output, State, clientside_callback
+from dash.development.base_component import Component
+
+from components.overview import Parts, overview_page, overview_parts, unavailable_page
+from data.errors import FullwarpError
+from pages._overview_address import parse_address
+from pages._overview_answer import answer
+from pages._request import backing, now, viewer
+
+dash.register_page(__name__, path="/", name="Overview", title="Overview - Fullwarp", icon="grid", order=0)
+
+FILTERS = (
+    Input("filter-partition", "value"),
+    Input("filter-state", "value"),
+    Input("filter-model", "value"),
+    Input("filter-feature", "value"),
+    Input("filter-text", "data"),
+)
+VIEW = (Input("map-metric", "value"), Input("map-group", "value"))
+
+
+def layout(**query: str) -> Component:
+    """The page with its first data in it."""
+    settings = backing().settings
+    asked = parse_address(query, now(), settings.site_timezone)
+    try:
+        found = answer(asked, viewer(), backing().sources, now_href=dash.get_relative_path("/"))
+    except FullwarpError as err:
+        return unavailable_page("The picture cannot be made now", [str(err), err.hint])
+    return overview_page(found, asked.metric, asked.group, refresh_seconds=settings.refresh_seconds)
+
+
+@dash.callback(
+    Output("overview-head", "children"),
+    Output("overview-banner", "children"),
+    Output("overview-kpis", "children"),
+    Output("map-note", "children"),
+    Output("map-legend", "children"),
+    Output("map-instead", "children"),
+    Output("map-data", "data"),
+    Output("overview-attention", "children"),
+    Output("frame", "data"),
+    Output("overview-version", "data"),
+    Input("tick", "n_intervals"),
+    *FILTERS,
+    State("overview-version", "data"),
+    State("overview-at", "data"),
+    prevent_initial_call=True,
+)
+def refresh(
+    _: int | None,
+    partition: str | None,
+    state: str | None,
+    model: str | None,
+    feature: str | None,
+    text: str | None,
+    seen: str | None,
+    at: str | None,
+) -> Parts:
+    """Everything that a new picture or another filter changes; nothing when both are the same."""
+    given: dict[str, Any] = {
+        "partition": partition, "state": state, "model": model, "feature": feature, "q": text, "at": at
+    }  # fmt: skip
+    query = {key: str(value) for key, value in given.items() if value}
+    asked = parse_address(query, now(), backing().settings.site_timezone)
+    found = answer(asked, viewer(), backing().sources, now_href=dash.get_relative_path("/"))
+    if found.version == seen:
+        raise dash.exceptions.PreventUpdate
+    return overview_parts(found)
+
+
+clientside_callback(ClientsideFunction("fw", "drawMap"), Input("map-data", "data"), *VIEW)
+clientside_callback(ClientsideFunction("fw", "writeUrl"), *FILTERS, *VIEW, prevent_initial_call=True)
+clientside_callback(ClientsideFunction("fw", "showText"), Input("filter-text", "data"))
