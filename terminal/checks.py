@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from data.check import Check, Verdict
+from terminal.tables import line
 
 SIGNS = {
     Verdict.OK: ("ok", "green"),
@@ -22,9 +23,9 @@ def check_lines(checks: Iterable[Check]) -> Iterator[RenderableType]:
     """One line per check, the lines that mend it under it."""
     for check in checks:
         word, style = SIGNS[check.verdict]
-        yield Text.assemble((f"{word:<8}", style), (f"{check.subject}: ", "bold"), check.text)
-        for line in check.fix:
-            yield Padding(Text(line), (0, 0, 0, 10))
+        yield line((f"{word:<8}", style), (f"{check.subject}: ", "bold"), check.text)
+        for text in check.fix:
+            yield Padding(line(text), (0, 0, 0, 10), expand=False)
 
 
 def closing_line(problems: int) -> Text:

@@ -82,7 +82,7 @@ def _meters(report: JobReport) -> Iterator[Text]:
     judged = report.judgements
     if report.gpu_count != 0:
         gpus = of(report.utilization.measured, report.utilization.total, "GPU")
-        yield _meter("GPU utilization", report.utilization.value, f"{gpus} measured", judged.get("gpu"))
+        yield _meter("GPU utilization", report.utilization.value, gpus, judged.get("gpu"))
         yield _meter("GPU memory", report.gpu_memory.value, _of_bytes(report.gpu_memory), judged.get("gpu_memory"))
     yield _meter("CPU utilization", report.cpu.value, _cpu_words(report), judged.get("cpu"))
     yield _meter("CPU memory", report.memory.value, _of_bytes(report.memory), judged.get("memory"))
@@ -90,7 +90,7 @@ def _meters(report: JobReport) -> Iterator[Text]:
     yield _meter("Time limit", report.time.value, limit, judged.get("time"))
     if report.hours is not None:
         used, idle = gpu_hours(report.hours.used), gpu_hours(report.hours.idle)
-        yield line(f"\n{'GPU-hours':<16}{gpu_hours(report.hours.allocated)} allocated: {used} used, {idle} idle")
+        yield line(f"{'GPU-hours':<16}{gpu_hours(report.hours.allocated)} allocated: {used} used, {idle} idle")
 
 
 def _meter(name: str, value: float | None, words: str, judgement: Judgement | None) -> Text:
@@ -157,13 +157,14 @@ def _gpu_notes(gpu: GpuUse) -> Iterator[str]:
 
 
 def _remarks(report: JobReport) -> Iterator[Text]:
+    yield Text()
     sources = {report.gpu_source, report.host_source} - {UseSource.NONE}
     if sources and report.job.end_time is not None:
-        yield line(f"\nMeasured by: {', '.join(sorted(sources))}")
+        yield line(f"Measured by: {', '.join(sorted(sources))}")
     for fault in report.faults:
-        yield line(("\nNot to be trusted: ", "bold red"), fault)
+        yield line(("Not to be trusted: ", "bold red"), fault)
     for note in report.notes:
-        yield line(f"\nNote: {note}")
+        yield line(f"Note: {note}")
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
@@ -175,6 +176,6 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
         cost = "" if finding.gpu_hours is None else f"  ({gpu_hours(finding.gpu_hours)} so far)"
         yield line((sign, style), (finding.title, "bold"), cost)
         for words in (finding.evidence, finding.advice):
-            yield Padding(line(words), (0, 0, 0, 2))
+            yield Padding(line(words), (0, 0, 0, 2), expand=False)
         for changed in finding.sbatch:
-            yield Padding(line((changed, "red" if changed.startswith("- ") else "green")), (0, 0, 0, 4))
+            yield Padding(line((changed, "red" if changed.startswith("- ") else "green")), (0, 0, 0, 4), expand=False)

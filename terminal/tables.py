@@ -15,7 +15,7 @@ from data.words import NOT_MEASURED
 
 ABSENT = "–"
 WIDE = 110
-BAR_CELLS = 20
+BAR_CELLS = 16
 
 
 @dataclass(frozen=True, slots=True)
