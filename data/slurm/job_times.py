@@ -29,11 +29,16 @@ def controller_times(
     end: datetime | None,
     suspend: datetime | None,
     ran_before_seconds: float | None,
+    *,
+    has_nodes: bool,
 ) -> JobTimes:
-    """Times from slurmctld's fields, as Slurm's own RunTime reads them."""
+    """Times from slurmctld's fields, as Slurm's own RunTime reads them.
+
+    A job that ended without nodes never ran: Slurm sets its start to its end.
+    """
     if state.state == "PENDING":
         return JobTimes(expected_start=start)
-    if start is None:
+    if start is None or (state.is_terminal and not has_nodes):
         return JobTimes(end=end if state.is_terminal else None)
     suspended = _suspended(start, suspend, ran_before_seconds)
     ended = end if state.is_terminal else None

@@ -34,17 +34,20 @@ def accounting_jobs(payload: object, cluster: str) -> Rows[Job]:
 
 def _job(record: Mapping[str, Any], cluster: str) -> Job:
     job_id = raw_id(record)
-    state = job_state(record.get("state"))
+    state = _state(record)
     array, het, time = (record.get(key) or {} for key in ("array", "het", "time"))
     array_id, het_id = count(array.get("job_id")) or None, count(het.get("job_id")) or None
     task = count(array.get("task_id")) if array_id else None
     tasks = text(array.get("task")) if task is None else None
     het_offset = count(het.get("job_offset")) if het_id else None
     steps = tuple(objects(record.get("steps")))
-    asked = asks_for_gpus([record.get("used_gres")], text(record.get("submit_line")))
+    # The submit line of a het job speaks of all its components, so that it says nothing of one.
+    submit_line = text(record.get("submit_line")) if het_id is None else None
+    asked = asks_for_gpus([record.get("used_gres")], submit_line)
     allocated = with_gpu_count(tres_list(member(record, "tres", "allocated")), asked)
-    start = timestamp(time.get("start"))
-    nodes = hostlist(text(record.get("nodes")) if start else None)
+    nodes = hostlist(text(record.get("nodes")))
+    # slurmdbd gives a pending job the time of the question as its start, and one that never ran its end.
+    start = timestamp(time.get("start")) if nodes and state.state != "PENDING" else None
     return Job(
         cluster=cluster,
         job_id=job_id,
@@ -86,6 +89,12 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         admin_comment=text(member(record, "comment", "administrator")),
         usage=_usage(steps, allocated.gpus, state),
     )
+
+
+def _state(record: Mapping[str, Any]) -> JobState:
+    """Newer versions call an attempt that was requeued PENDING with a flag, sacct's text REQUEUED."""
+    state = job_state(record.get("state"))
+    return JobState("REQUEUED") if state.state == "PENDING" and "REQUEUED" in state.flags else state
 
 
 def _elapsed(time: Mapping[str, Any], has_started: bool) -> float | None:

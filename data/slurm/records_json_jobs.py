@@ -54,6 +54,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         timestamp(record.get("end_time")),
         timestamp(record.get("suspend_time")),
         number(record.get("pre_sus_time")),
+        has_nodes=bool(nodes),
     )
     return Job(
         cluster=cluster,

@@ -55,6 +55,7 @@ _SQUEUE_KEYS: Final = {
 SQUEUE_FIELDS: Final = tuple(_SQUEUE_KEYS)
 SQUEUE_FORMAT: Final = ",".join(f"{name}:{SQUEUE_DELIMITER}" for name in SQUEUE_FIELDS)
 _USER: Final = re.compile(r"(.*)\((\d+)\)")
+_NO_NODES: Final = "Nodes required for job"
 _REQUESTS: Final = ("TresPerJob", "TresPerNode", "TresPerSocket", "TresPerTask", "JOB_GRES")
 
 
@@ -92,16 +93,15 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
     het_offset = count(found.get("HetJobOffset")) if het_id else None
     user, user_id = _user(found.get("UserId"))
     asked = asks_for_gpus(text(found.get(key)) for key in _REQUESTS)
-    # 22.05 prints one TRES: what was allocated, or for a pending job what is asked for.
-    allocated_text = found.get("AllocTRES", found.get("TRES")) if state.state != "PENDING" else None
-    allocated = with_gpu_count(tres_string(text(allocated_text)), asked)
     nodes = () if state.state == "PENDING" else hostlist(found.get("NodeList"))
+    requested, allocated = (with_gpu_count(tres, asked) for tres in _resources(found, bool(nodes)))
     times = controller_times(
         state,
         timestamp(found.get("StartTime")),
         timestamp(found.get("EndTime")),
         timestamp(found.get("SuspendTime")),
         number(found.get("SecsPreSuspend")),
+        has_nodes=bool(nodes),
     )
     return Job(
         cluster=cluster,
@@ -132,12 +132,12 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         time_limit_seconds=duration_seconds(found.get("TimeLimit")),
         restart_count=count(found.get("Restarts")) or 0,
         nodes=nodes,
-        requested=with_gpu_count(tres_string(text(found.get("ReqTRES", found.get("TRES")))), asked),
+        requested=requested,
         allocated=allocated,
         devices=_devices(nodes, details, allocated),
         requested_features=text(found.get("Features")),
         requested_nodes=text(found.get("ReqNodeList")),
-        reason=None if found.get("Reason") == "None" else text(found.get("Reason")),
+        reason=_reason(found.get("Reason")),
         priority=count(found.get("Priority")),
         dependency=text(found.get("Dependency")),
         reservation=text(found.get("Reservation")),
@@ -148,6 +148,22 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         comment=text(found.get("Comment")),
         admin_comment=text(found.get("AdminComment")),
     )
+
+
+def _resources(found: Mapping[str, str], is_allocated: bool) -> tuple[Tres, Tres]:
+    """What was asked for and what was given. 22.05 prints one TRES: given once there are nodes, asked before."""
+    requested, allocated = found.get("ReqTRES"), found.get("AllocTRES")
+    if requested is None and allocated is None:
+        requested, allocated = (None, found.get("TRES")) if is_allocated else (found.get("TRES"), None)
+    return tres_string(text(requested)), tres_string(text(allocated) if is_allocated else None)
+
+
+def _reason(value: str | None) -> str | None:
+    """Slurm's reason code. scontrol and squeue print a sentence instead when there is one, beginning with the code."""
+    reason = text(value)
+    if reason is None or reason == "None":
+        return None
+    return "Resources" if reason.replace("_", " ").startswith(_NO_NODES) else re.split("[,:]", reason)[0]
 
 
 def _identifier(value: str | None) -> int | None:

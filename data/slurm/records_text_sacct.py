@@ -5,7 +5,7 @@ Rows of `sacct -X` have no steps and TotalCPU 0: not measured. Exit 137 is print
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -71,11 +71,17 @@ def sacct_jobs(output: str, fields: Sequence[str], delimiter: str, cluster: str)
     """Attempts (with -D also the requeued ones), each with the usage of the step rows that follow it.
 
     `fields` are the columns asked for, in order; a header row is skipped. JobID must be among them.
+    `cancelled_by` is a name where some row tells it, else the user id that sacct prints.
     Raises SourceGarbled when no row fits the columns.
     """
     rows = table_rows(output, fields, delimiter)
     attempts, orphans = _attempts(rows.rows)
-    jobs = read_rows(attempts, lambda attempt: _job(attempt, cluster), lambda attempt: f"job {attempt.row['JobID']}")
+    names = {"0": "root"} | {row["UID"]: row["User"] for row in rows.rows if row.get("UID") and row.get("User")}
+    jobs = read_rows(
+        attempts,
+        lambda attempt: _job(attempt, cluster, names),
+        lambda attempt: f"job {attempt.row['JobID']}",
+    )
     return joined([Rows((), rows.broken, rows.broken_examples), jobs, orphans])
 
 
@@ -100,7 +106,7 @@ def _refuse(row: Row) -> Job:
     raise SourceGarbled("its job's own row is missing")
 
 
-def _job(attempt: _Attempt, cluster: str) -> Job:
+def _job(attempt: _Attempt, cluster: str, names: Mapping[str, str]) -> Job:
     row = attempt.row
     parts = job_id(row["JobID"])
     raw_id = count(text(row.get("JobIDRaw"))) or parts.job
@@ -108,8 +114,8 @@ def _job(attempt: _Attempt, cluster: str) -> Job:
     tasks = parts.task if isinstance(parts.task, str) else None
     allocated = with_gpu_count(tres_string(text(row.get("AllocTRES"))), asked_for_gpus=False)
     requested = with_gpu_count(tres_string(text(row.get("ReqTRES"))), asked_for_gpus=False)
-    start = timestamp(row.get("Start"))
-    nodes = hostlist(row.get("NodeList")) if start else ()
+    nodes = hostlist(row.get("NodeList"))
+    start = timestamp(row.get("Start")) if nodes or "NodeList" not in row else None
     return Job(
         cluster=cluster,
         job_id=raw_id,
@@ -145,7 +151,7 @@ def _job(attempt: _Attempt, cluster: str) -> Job:
         priority=count(text(row.get("Priority"))),
         reservation=text(row.get("Reservation")),
         exit_code=exit_code(row.get("ExitCode")) if state.is_terminal else None,
-        cancelled_by=state.by,
+        cancelled_by=names.get(state.by, state.by) if state.by else None,
         is_batch=_is_batch(attempt.steps),
         working_directory=text(row.get("WorkDir")),
         comment=text(row.get("Comment")),

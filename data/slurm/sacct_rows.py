@@ -35,20 +35,22 @@ def table_rows(output: str, fields: Sequence[str], delimiter: str) -> Rows[Row]:
 def _raw_rows(output: str, fields: Sequence[str], delimiter: str) -> Iterator[str]:
     width, id_column = len(fields) - 1, fields.index("JobID")
     header = delimiter.join(fields).lower()
-    pending = ""
+    pending: list[str] = []
+    seen = 0
     for line in output.split("\n"):
         if line.removesuffix(delimiter).lower() == header or (not pending and not line.strip()):
             continue
         columns = line.split(delimiter)
         if pending and len(columns) > width and _JOB_ID.fullmatch(columns[id_column].strip()):
-            yield pending
-            pending = ""
-        pending = f"{pending}\n{line}" if pending else line
-        if pending.count(delimiter) >= width:
-            yield pending
-            pending = ""
+            yield "\n".join(pending)
+            pending, seen = [], 0
+        pending.append(line)
+        seen += len(columns) - 1
+        if seen >= width:
+            yield "\n".join(pending)
+            pending, seen = [], 0
     if pending:
-        yield pending
+        yield "\n".join(pending)
 
 
 def _row(raw: str, fields: Sequence[str], delimiter: str) -> Row:
