@@ -31,7 +31,9 @@ class SchedulerSource(Protocol):
     """Reads Slurm. `kind` is rest, commands or simulated; `requests` counts what went over the wire."""
 
     kind: str
-    requests: int
+
+    @property
+    def requests(self) -> int: ...
 
     def nodes(self, at: datetime | None = None) -> Rows[Node]: ...
 
@@ -59,7 +61,9 @@ class MetricsSource(Protocol):
     """Reads GPU and host metrics. Metric names are those of `data.metrics.registry`; ratios come as 0..1."""
 
     kind: str
-    requests: int
+
+    @property
+    def requests(self) -> int: ...
 
     def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
         """The newest value per device not older than two scrape intervals (older = stale = absent)."""

@@ -1,0 +1,150 @@
+"""What needs someone's attention now, worst first. Pure; of a snapshot that is scoped to its reader already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node, SourceCondition
+from data.totals import HELD
+from data.words import count, of
+
+HOT_CELSIUS = 85.0
+_TOLD_NOTES = frozenset(
+    {
+        "no_host_joins",
+        "gpu_count_differs",
+        "gpus_not_tracked",
+        "mapping_disagrees",
+        "signals_disagree",
+        "unlisted_nodes",
+        "cache_fails",
+    }
+)
+
+
+class Severity(StrEnum):
+    """Worst first."""
+
+    BAD = "bad"
+    WARN = "warn"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """One line: what (`kind`), about whom (`subject`), the numbers in words, and where to go.
+
+    `target_kind` is job, node or source, `target` its id or name; both are "" for the cluster as a whole.
+    `gpus` is how many GPUs it is about.
+    """
+
+    kind: str
+    severity: Severity
+    subject: str
+    text: str
+    target_kind: str = ""
+    target: str = ""
+    gpus: int = 0
+    since: datetime | None = None
+
+
+def attention(snapshot: ClusterSnapshot) -> tuple[Attention, ...]:
+    """Failing sources, XIDs, nodes that are down or drained, idle held GPUs by job, silent exporters, heat, and what
+    does not add up; by severity, then by the number of GPUs. Idle jobs without a visible id are left out."""
+    by_node: dict[str, list[Gpu]] = {}
+    for gpu in snapshot.gpus:
+        by_node.setdefault(gpu.device.node, []).append(gpu)
+    found = [
+        *_sources(snapshot),
+        *_nodes(snapshot, by_node),
+        *_devices(snapshot.gpus),
+        *_idle_jobs(snapshot),
+        *_silent(snapshot, by_node),
+        *_notes(snapshot),
+    ]
+    order = tuple(Severity)
+    return tuple(sorted(found, key=lambda one: (order.index(one.severity), -one.gpus, one.kind, one.subject)))
+
+
+def _sources(snapshot: ClusterSnapshot) -> Iterator[Attention]:
+    for source in snapshot.sources:
+        if source.condition in (SourceCondition.STALE, SourceCondition.DOWN):
+            text = "does not answer; the last good state is shown" if source.condition is SourceCondition.STALE else ""
+            text = text or "has not answered yet; nothing of it is known"
+            yield Attention(
+                "source_failing", Severity.BAD, source.name, text, "source", source.name, since=source.failing_since
+            )
+
+
+def _nodes(snapshot: ClusterSnapshot, by_node: dict[str, list[Gpu]]) -> Iterator[Attention]:
+    for node in snapshot.nodes:
+        gpus = by_node.get(node.name, [])
+        if node.state.bucket == "down":
+            yield _node_line("node_down", Severity.BAD, node, len(gpus))
+        elif node.state.bucket in ("drained", "draining") or "DRAIN" in node.state.flags:
+            yield _node_line("node_drained", Severity.WARN, node, len(gpus))
+
+
+def _node_line(kind: str, severity: Severity, node: Node, gpus: int) -> Attention:
+    size = f", {count(gpus, 'GPU')}" if gpus else ""
+    text = f"{node.state.display.lower()}{size}: {node.reason or 'no reason given'}"
+    return Attention(kind, severity, node.name, text, "node", node.name, gpus, node.reason_time)
+
+
+def _devices(gpus: tuple[Gpu, ...]) -> Iterator[Attention]:
+    """A value for the whole card is repeated on its slices and told once."""
+    told: set[tuple[str, str]] = set()
+    for gpu in gpus:
+        node, index = gpu.device.node, gpu.device.index
+        name = f"{node}/{'?' if index is None else index}"
+        xid, heat = gpu.values.get("xid", 0.0), gpu.values.get("temperature_celsius", 0.0)
+        if xid > 0 and (name, "xid") not in told:
+            told.add((name, "xid"))
+            yield Attention("xid", Severity.BAD, name, f"last XID error {xid:.0f}", "node", node, 1)
+        if heat >= HOT_CELSIUS and (name, "hot") not in told:
+            told.add((name, "hot"))
+            yield Attention("hot", Severity.WARN, name, f"{heat:.0f} °C: it may slow itself down", "node", node, 1)
+
+
+def _idle_jobs(snapshot: ClusterSnapshot) -> Iterator[Attention]:
+    held: dict[int, list[Gpu]] = {}
+    for gpu in snapshot.gpus:
+        for job_id in gpu.job_ids:
+            held.setdefault(job_id, []).append(gpu)
+    for job in snapshot.jobs:
+        gpus = held.get(job.job_id, []) if job.job_id and job.state == "RUNNING" else []
+        idle = sum(gpu.state is GpuState.IDLE for gpu in gpus)
+        if idle:
+            yield _idle_line(job, idle, len(gpus))
+
+
+def _idle_line(job: Job, idle: int, held: int) -> Attention:
+    owner = f", user {job.user}" if job.user else ""
+    text = f"{of(idle, held, 'GPU')} idle now{owner}"
+    return Attention(
+        "idle_job", Severity.WARN, job.display_id, text, "job", job.display_id, gpus=idle, since=job.start_time
+    )
+
+
+def _silent(snapshot: ClusterSnapshot, by_node: dict[str, list[Gpu]]) -> Iterator[Attention]:
+    """Nodes that are up and of which nothing is measured, while other nodes are."""
+    measured = {name for name, gpus in by_node.items() if any(gpu.values for gpu in gpus)}
+    for node in snapshot.nodes if measured else ():
+        gpus = by_node.get(node.name, [])
+        if gpus and node.name not in measured and node.state.bucket not in ("down", "unknown"):
+            held = sum(gpu.state in HELD for gpu in gpus)
+            text = f"no values of its {count(len(gpus), 'GPU')}, {held} of them held: the exporter is silent"
+            yield Attention("silent_node", Severity.WARN, node.name, text, "node", node.name, len(gpus))
+
+
+def _notes(snapshot: ClusterSnapshot) -> Iterator[Attention]:
+    for note in snapshot.notes:
+        if note.kind in _TOLD_NOTES:
+            severity = Severity.WARN if note.kind == "no_host_joins" else Severity.INFO
+            target_kind = "node" if note.subject else ""
+            yield Attention(
+                note.kind, severity, note.subject or snapshot.cluster, note.text, target_kind, note.subject, note.count
+            )

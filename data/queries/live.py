@@ -1,0 +1,47 @@
+"""The cluster now (or at a past moment): everything that the Overview shows, from one snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from data.attention import Attention, attention
+from data.model import ClusterSnapshot, NodeFilter, Viewer
+from data.narrowing import FilterOptions, filter_options, narrow
+from data.queries.scope import scope_snapshot
+from data.sources import Sources
+from data.totals import Totals, totals
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`snapshot` and `totals` are narrowed by the filter, `options` are those of the whole cluster."""
+
+    snapshot: ClusterSnapshot
+    totals: Totals
+    options: FilterOptions
+    attention: tuple[Attention, ...]
+
+
+def overview(
+    viewer: Viewer, sources: Sources, *, at: datetime | None = None, filter: NodeFilter | None = None
+) -> Overview:
+    """Answer with nodes, GPUs and jobs, their totals, and what needs attention.
+
+    Totals count everybody's jobs; names and ids are only those that the viewer may see. Raises BadRequest for a
+    moment in the future and SourceError when there is no picture at all.
+    """
+    whole = sources.live.snapshot() if at is None else sources.live.at(at)
+    wanted = narrow(whole, filter)
+    seen = scope_snapshot(viewer, wanted)
+    of_nodes = narrow(whole, None if filter is None else replace(filter, gpu_states=frozenset(), models=frozenset()))
+    kept = {node.name for node in wanted.nodes}
+    lines = [
+        one for one in attention(scope_snapshot(viewer, of_nodes)) if one.target_kind != "node" or one.target in kept
+    ]
+    return Overview(seen, totals(wanted), filter_options(whole), tuple(lines))
+
+
+def snapshot(viewer: Viewer, sources: Sources, *, at: datetime | None = None) -> ClusterSnapshot:
+    """Answer with the picture as the viewer may see it."""
+    return scope_snapshot(viewer, sources.live.snapshot() if at is None else sources.live.at(at))

@@ -1,0 +1,146 @@
+"""The sources, the cache and the live picture as one value: opened once by the app or the command, passed down."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from data.cache import Cache, FileCache, MemoryCache, SharedRedis
+from data.errors import CannotKnow, SettingsError
+from data.join import SignalLimits
+from data.live import LiveCluster
+from data.live.picture import Origin
+from data.model import Association, Reading, Scope, Series, SourceHealth, Window, WindowReading
+from data.private import default_folder
+from data.protocols import MetricsSource, SchedulerSource
+from data.recent import Recent
+from settings import MetricsKind, Settings, SlurmKind
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What every query stands on. `recent` keeps answers about single jobs for half a minute."""
+
+    settings: Settings
+    scheduler: SchedulerSource
+    metrics: MetricsSource
+    live: LiveCluster
+    clock: Clock
+    recent: Recent = field(default_factory=Recent)
+
+    def associations(self) -> tuple[Association, ...]:
+        """Slurm's account tree, at most ten minutes old; empty while Slurm does not give it."""
+        return self.live.associations()
+
+
+class NoMetrics:
+    """Stands for the metrics source where none is set: nothing is measured, and nothing fails."""
+
+    kind = "none"
+    requests = 0
+
+    def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
+        return Reading(at or datetime.now(UTC), (), missing=tuple(metrics))
+
+    def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
+        return WindowReading(window, (), missing=tuple(metrics))
+
+    def series(
+        self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
+    ) -> Iterable[Series]:
+        return ()
+
+    def health(self) -> SourceHealth:
+        raise CannotKnow("No metrics server is set", hint="Set metrics.kind and metrics.url.")
+
+
+def open_sources(settings: Settings, *, clock: Clock | None = None) -> Sources:
+    """Open what the settings name; talks to no server yet. SettingsError when a setting cannot work."""
+    clock = clock or (lambda: datetime.now(UTC))
+    scheduler, metrics = _open_pair(settings, clock)
+    live = LiveCluster(
+        scheduler,
+        metrics,
+        _open_cache(settings),
+        clock,
+        refresh_seconds=settings.refresh_seconds,
+        limits=(settings.slurm.timeout_seconds * 2, settings.metrics.timeout_seconds * 2),
+        origin=_origin(settings, scheduler, metrics),
+        key=_key(settings),
+    )
+    return Sources(settings, scheduler, metrics, live, clock)
+
+
+def _open_pair(settings: Settings, clock: Clock) -> tuple[SchedulerSource, MetricsSource]:
+    """Import only what is used: the terminal must answer fast."""
+    if SlurmKind.SIMULATED in (settings.slurm.kind, settings.metrics.kind):
+        from data.simulation import World
+
+        world = World(settings.demo.seed)
+    scheduler: SchedulerSource
+    metrics: MetricsSource
+    if settings.slurm.kind is SlurmKind.SIMULATED:
+        from data.slurm.simulated import SimulatedScheduler
+
+        scheduler = SimulatedScheduler(world, clock)
+    elif settings.slurm.kind is SlurmKind.REST:
+        from data.slurm.rest import RestSource
+
+        scheduler = RestSource(settings.slurm, settings.cluster)
+    else:
+        from data.slurm.commands import CommandsSource
+
+        scheduler = CommandsSource(settings.slurm, settings.cluster)
+    if settings.metrics.kind is MetricsKind.SIMULATED:
+        from data.metrics.simulated import SimulatedMetrics
+
+        metrics = SimulatedMetrics(world, clock)
+    elif settings.metrics.kind is MetricsKind.PROMETHEUS:
+        from data.metrics.prometheus import PrometheusSource
+
+        metrics = PrometheusSource(settings.metrics)
+    else:
+        metrics = NoMetrics()
+    return scheduler, metrics
+
+
+def _open_cache(settings: Settings) -> Cache:
+    if settings.cache.kind == "memory":
+        return MemoryCache()
+    if settings.cache.kind == "files":
+        return FileCache(settings.cache.directory or default_folder(os.environ))
+    url = settings.cache.redis_url.get_secret_value()
+    if not url:
+        raise SettingsError(
+            "cache.redis_url is empty", hint="Set it to redis://host:6379/0 or choose cache.kind files."
+        )
+    return SharedRedis(url)
+
+
+def _origin(settings: Settings, scheduler: SchedulerSource, metrics: MetricsSource) -> Origin:
+    limits = SignalLimits(settings.findings.active_signal, settings.findings.active_power)
+    return Origin(
+        cluster=settings.cluster,
+        scheduler_kind=scheduler.kind,
+        metrics_kind=metrics.kind,
+        scheduler_address=_without_password(settings.slurm.url) or None,
+        metrics_address=_without_password(settings.metrics.url) or None,
+        limits=limits,
+    )
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
+
+
+def _key(settings: Settings) -> str:
+    """Processes share a picture only when they ask the same sources in the same way."""
+    asked = settings.model_dump_json(include={"cluster", "slurm", "metrics", "demo", "findings"})
+    return f"live-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
