@@ -76,7 +76,7 @@ _ROWS: tuple[tuple[str, GpuModel], ...] = (
     (r"h100", _row("H100", 80, (120, 700), nvlink=450, pcie=64, slices=7, profiles=_P80)),
     (r"h800", _row("H800", 80, (120, 700), nvlink=200, pcie=64, weak_fp64=True, slices=7, profiles=_P80)),
     (r"h20(?!\d)", _row("H20", 96, (120, 500), nvlink=450, pcie=64, weak_fp64=True, slices=7, profiles=_P96)),
-    (r"a100.*pcie.*80", _row("A100 PCIe 80GB", 80, (75, 300), nvlink=300, slices=7, profiles=_P80)),
+    (r"a100.*(pcie.*80|80.*pcie)", _row("A100 PCIe 80GB", 80, (75, 300), nvlink=300, slices=7, profiles=_P80)),
     (r"a100.*pcie", _row("A100 PCIe 40GB", 40, (65, 250), nvlink=300, slices=7, profiles=_P40)),
     (r"a100.*80", _row("A100 80GB", 80, (90, 400), nvlink=300, slices=7, profiles=_P80)),
     (r"a100.*40", _row("A100 40GB", 40, (85, 400), nvlink=300, slices=7, profiles=_P40)),

@@ -23,17 +23,16 @@ def number(value: float | None, decimals: int = 0) -> str:
 
 
 def percent(ratio: float | None, *, limit: float | None = None) -> str:
-    """A ratio as percent: one decimal under 10 %, none above except within a point of `limit`.
-
-    A share that is above 0 never reads "0 %", one below `limit` never reads as the limit.
-    """
+    """A ratio as percent: one decimal under 10 % (none for a whole number), none above except within a point of
+    `limit`. A share above 0 never reads "0 %"."""
     if ratio is None or not math.isfinite(ratio):
         return NOT_MEASURED
     points = ratio * 100
     if 0 < abs(points) < 0.05:
-        return "under 0.1 %" if points > 0 else f"{MINUS}0.1 % to 0 %"
+        return "under 0.1 %" if points > 0 else f"over {MINUS}0.1 %"
     is_near = limit is not None and abs(points - limit * 100) < 1
-    decimals = 1 if points != 0 and (abs(round(points, 1)) < 10 or is_near) else 0
+    is_whole = abs(points - round(points)) < 1e-9
+    decimals = 1 if not is_whole and (abs(round(points, 1)) < 10 or is_near) else 0
     return f"{number(points, decimals)} %"
 
 
@@ -69,7 +68,7 @@ def gib(count: float | None) -> str:
         return NOT_MEASURED
     size = count / GIB
     if 0 < abs(size) < 0.1:
-        return f"{number(count / (1 << 20), 0 if abs(count) >= 1 << 20 else 2)} MiB"
+        return "under 1 MiB" if 0 < count < 1 << 20 else f"{number(count / (1 << 20))} MiB"
     return f"{number(size, 1 if 0 < abs(size) < 9.95 else 0)} GiB"
 
 

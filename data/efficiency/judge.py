@@ -45,11 +45,12 @@ def judge_share(part: Share, *, bad: float | None, low: float) -> Judgement:
 
 
 def judge_mean(mean: Mean, *, bad: float, low: float) -> Judgement:
-    """Judge a mean of devices; a partial one only where both of its bounds agree."""
+    """Judge a mean of devices; a partial one is never good, and low only where both of its bounds are."""
     if mean.value is None or not mean.is_partial:
         return judge(mean.value, bad=bad, low=low)
     least, most = judge(mean.low, bad=bad, low=low), judge(mean.high, bad=bad, low=low)
-    return least if least == most and mean.total is not None else not_judged("partly measured")
+    is_certain = least == most and mean.total is not None and least.level is not Level.GOOD
+    return least if is_certain else not_judged("partly measured")
 
 
 def first_reason(*checks: tuple[bool, str], then: Callable[[], Judgement]) -> Judgement:

@@ -42,10 +42,8 @@ def _joined(parts: list[JobReport]) -> JobReport:
         gpu_count=None if None in counts else sum(count or 0 for count in counts),
         gpus=gpus,
         nodes=_nodes(parts),
-        gpu_source=max(
-            (part.gpu_source for part in parts if part.gpu_count != 0), key=_SOURCE_ORDER.index, default=UseSource.NONE
-        ),
-        host_source=max((part.host_source for part in parts), key=_SOURCE_ORDER.index),
+        gpu_source=_source(part.gpu_source for part in parts),
+        host_source=_source(part.host_source for part in parts),
         utilization=means_by_weight({place: part.utilization for place, part in enumerate(parts)}),
         gpu_memory=total_share(part.gpu_memory for part in parts),
         cpu=total_share(part.cpu for part in parts),
@@ -64,3 +62,8 @@ def _joined(parts: list[JobReport]) -> JobReport:
 
 def _nodes(parts: list[JobReport]) -> tuple[NodeUse, ...]:
     return tuple(node for part in parts for node in part.nodes)
+
+
+def _source(sources: Iterable[UseSource]) -> UseSource:
+    """The weakest of the sources that measured anything."""
+    return max((one for one in sources if one is not UseSource.NONE), key=_SOURCE_ORDER.index, default=UseSource.NONE)
