@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from data.errors import NotFound, SourceError
-from data.model import Job, JobId, JobUsage, Rows, Tres
+from data.model import ExitCode, Job, JobId, JobUsage, PendingDetail, Rows, Tres
 
 _LIVE_STATES: Final = frozenset(
     {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
@@ -106,8 +106,24 @@ def merged(current: Job, recorded: Job) -> Job:
         if getattr(first, field.name) in _UNKNOWN and getattr(second, field.name) not in _UNKNOWN
     }
     if is_live(current):
-        missing.pop("end_time", None)
-    return replace(first, **missing)
+        for still_open in ("end_time", "elapsed_seconds"):
+            missing.pop(still_open, None)
+    return replace(first, **missing | {"exit_code": _exit_code(current.exit_code, recorded.exit_code)})
+
+
+def waiting(rows: Rows[Job]) -> Rows[PendingDetail]:
+    """What slurmctld says of pending jobs: expected start and priority, without the priority's parts."""
+    details = tuple(
+        PendingDetail(job.job_id, job.display_id, job.expected_start_time, job.priority)
+        for job in rows.rows
+        if job.state == "PENDING"
+    )
+    return Rows(details, rows.broken, rows.broken_examples, rows.warnings)
+
+
+def _exit_code(current: ExitCode | None, recorded: ExitCode | None) -> ExitCode | None:
+    """slurmctld's where it has a code (sacct shows 137 as 9), else slurmdbd's (which knows of launches that failed)."""
+    return current if current is not None and current.code else recorded or current
 
 
 def _attempt(job: Job) -> tuple[int, datetime | None, datetime | None]:

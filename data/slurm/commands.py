@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from data.errors import CannotKnow, FullwarpError, SourceError, SourceGarbled
 from data.model import Association, Job, JobId, Node, Partition, PendingDetail, Reservation, Rows, SourceHealth
@@ -84,10 +84,9 @@ class CommandsSource:
         return replace(rows, rows=tuple(replace(row, cluster=self._name()) for row in joined_rows))
 
     def pending_details(self) -> Rows[PendingDetail]:
-        """Priority parts from sprio, expected starts from squeue; a job that only one of them lists is there too."""
-        starts = self._client.text("squeue", "-a", "--start", "-h", "-o", records_text.SQUEUE_START_FORMAT)
+        """Expected starts and priorities of all that wait, with the parts of those that sprio ranks."""
         parts = self._client.text("sprio", "-h", "-o", records_text.SPRIO_FORMAT)
-        return _joined_details(records_text.expected_starts(starts), records_text.priorities(parts))
+        return _with_parts(attempts.waiting(self.jobs()), records_text.priorities(parts))
 
     def health(self) -> SourceHealth:
         """Ask slurmctld and slurmdbd once each. Never raises a SourceError: it is in `error` and `hint`."""
@@ -187,12 +186,7 @@ def _written(wanted: JobId) -> str:
     return f"{wanted.job}_{wanted.task}" if isinstance(wanted.task, int) else str(wanted.job)
 
 
-def _joined_details(starts: Rows[PendingDetail], parts: Rows[PendingDetail]) -> Rows[PendingDetail]:
-    found: dict[int, PendingDetail] = {row.job_id: row for row in starts.rows}
-    for row in parts.rows:
-        start = found.get(row.job_id)
-        found[row.job_id] = (
-            row if start is None else replace(start, priority=row.priority, priority_parts=row.priority_parts)
-        )
-    broken: Rows[Any] = joined([starts, parts])
-    return replace(broken, rows=tuple(found.values()))
+def _with_parts(waiting: Rows[PendingDetail], ranked: Rows[PendingDetail]) -> Rows[PendingDetail]:
+    parts = {row.job_id: row.priority_parts for row in ranked.rows}
+    rows = tuple(replace(row, priority_parts=parts.get(row.job_id, ())) for row in waiting.rows)
+    return replace(joined([waiting, ranked]), rows=rows)

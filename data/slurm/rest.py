@@ -31,7 +31,8 @@ class RestSource:
 
     def __init__(self, settings: SlurmSettings, cluster: str = "") -> None:
         self._client = RestClient(settings)
-        self._cluster = cluster
+        self._label = cluster
+        self._slurm_name = ""
 
     @property
     def requests(self) -> int:
@@ -64,19 +65,15 @@ class RestSource:
 
     def associations(self) -> Rows[Association]:
         payload = self._client.get("slurmdb", "associations")
-        rows = records_json.associations(payload, self._name(payload))
-        users = records_json.users(self._client.get("slurmdb", "users"), self._name(payload))
-        return replace(rows, rows=records_json.with_users(rows.rows, users.rows))
+        own = self._own_name(payload)
+        rows = records_json.associations(payload, own)
+        people = records_json.users(self._client.get("slurmdb", "users"), own)
+        named = records_json.with_users(rows.rows, people.rows)
+        return replace(rows, rows=tuple(replace(row, cluster=self._name(payload)) for row in named))
 
     def pending_details(self) -> Rows[PendingDetail]:
         """Expected starts and priorities; slurmrestd does not tell the parts of a priority."""
-        rows = self.jobs()
-        waiting = tuple(
-            PendingDetail(job.job_id, job.display_id, job.expected_start_time, job.priority)
-            for job in rows.rows
-            if job.state == "PENDING"
-        )
-        return Rows(waiting, rows.broken, rows.broken_examples, rows.warnings)
+        return attempts.waiting(self.jobs())
 
     def health(self) -> SourceHealth:
         """Ask slurmctld and slurmdbd once each. Never raises a SourceError: it is in `error` and `hint`."""
@@ -112,7 +109,11 @@ class RestSource:
         return self._recorded(f"job/{wanted.job}{task}").rows
 
     def _recorded(self, path: str, **query: str) -> Rows[Job]:
+        """Attempts of this cluster: slurmdbd may hold several clusters, whose job ids overlap."""
         payload = self._client.get("slurmdb", path, **query)
+        own = self._own_name(payload)
+        if isinstance(jobs := payload.get("jobs"), list):
+            payload["jobs"] = [job for job in jobs if (member(job, "cluster") or own) == own]
         return records_json.accounting_jobs(payload, self._name(payload))
 
     def _slices(self, since: datetime, until: datetime) -> Iterator[dict[str, str]]:
@@ -127,16 +128,19 @@ class RestSource:
             yield {"start_time": day.isoformat(), "end_time": (day + timedelta(days=1)).isoformat()}
 
     def _name(self, payload: Mapping[str, Any]) -> str:
-        """The cluster's name: the setting, or what this or another answer says of it."""
-        if not self._cluster:
-            self._cluster = _said_name(payload) or self._asked_name()
-        return self._cluster
+        return self._label or self._own_name(payload)
+
+    def _own_name(self, payload: Mapping[str, Any]) -> str:
+        """What Slurm calls the cluster: this or another answer says so."""
+        if not self._slurm_name:
+            self._slurm_name = _meta_name(payload) or self._asked_name()
+        return self._slurm_name
 
     def _asked_name(self) -> str:
         """22.05 names the cluster only in jobs and in slurmdbd, which may hold several."""
-        said = _said_name(self._client.get("slurm", "jobs"))
-        if said:
-            return said
+        for job in listed(self._client.get("slurm", "jobs"), "jobs"):
+            if isinstance(name := member(job, "cluster"), str) and name:
+                return name
         names = [member(row, "name") for row in listed(self._client.get("slurmdb", "clusters"), "clusters")]
         if len(names) != 1 or not isinstance(names[0], str):
             raise CannotKnow(f"slurmdbd holds {len(names)} clusters and no job says which is ours", hint="set cluster")
@@ -159,10 +163,6 @@ class RestSource:
         return () if note is None else (note,)
 
 
-def _said_name(payload: Mapping[str, Any]) -> str:
-    meta = payload.get("meta")
-    name = member(meta, "slurm", "cluster") or member(meta, "Slurm", "cluster")
-    jobs = payload.get("jobs")
-    if not name and isinstance(jobs, list) and jobs:
-        name = member(jobs[0], "cluster")
+def _meta_name(payload: Mapping[str, Any]) -> str:
+    name = member(payload, "meta", "slurm", "cluster")
     return name if isinstance(name, str) else ""
