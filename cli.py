@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Callable, Iterable
+import traceback
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
-from data.errors import FullwarpError, NotFound, SettingsError
+from data.errors import FullwarpError, NotFound, SettingsError, SourceError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from data.model import Viewer
+    from data.model import Association, NodeFilter, Viewer
     from data.settings_file import LoadedSettings
     from data.sources import Sources
     from settings import Settings
 
 FINE, NO, WRONG = 0, 1, 2
+PIPE_WIDTH = 250
 
 commands = typer.Typer(
     name="fullwarp",
@@ -39,7 +44,17 @@ PartitionOption = Annotated[list[str] | None, typer.Option("--partition", "-p", 
 StateOption = Annotated[list[str] | None, typer.Option("--state", "-t", help="Only in this state.")]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a command that reads stands on. `at` None = now."""
+
+    sources: Sources
+    viewer: Viewer
+    zone: ZoneInfo
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """What the options before the command say, and what is opened for it once."""
 
@@ -56,14 +71,17 @@ class Session:
             _tell(f"ignored: {ignored}")
         return loaded
 
-    def opened(self) -> tuple[Settings, Sources, Viewer]:
-        """Settings, sources and who asks. Raises SettingsError where nobody may ask from a terminal."""
+    def view(self, at: str = "") -> View:
+        """Open the sources for who asks. Raises SettingsError where nobody may ask from a terminal."""
+        from data.moment import parse_moment
         from data.sources import open_sources
 
         settings = self.loaded().settings
         _refuse_header(settings)
+        zone = ZoneInfo(settings.site_timezone)
+        moment = parse_moment(at, datetime.now(UTC), zone)
         sources = open_sources(settings)
-        return settings, sources, _viewer(settings, sources)
+        return View(sources, _viewer(settings, sources), zone, moment)
 
 
 @commands.callback()
@@ -135,8 +153,49 @@ def check(
     sources = open_sources(loaded.settings)
     found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics))
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
-    _show(found, lambda rows: [*check_lines(rows), closing_line(problems)], as_json)
+    _show(found, lambda rows, _: [*check_lines(rows), closing_line(problems)], as_json)
     raise typer.Exit(NO if problems else FINE)
+
+
+@commands.command()
+def status(
+    context: typer.Context,
+    partition: PartitionOption = None,
+    at: At = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show the totals of the cluster and what needs attention."""
+    from data.queries.live import overview
+    from terminal.status import status_answer, status_lines
+
+    view = context.obj.view(at)
+    found = overview(view.viewer, view.sources, at=view.at, filter=_node_filter(partition))
+    _show(status_answer(found), lambda _, width: status_lines(found, view.zone, width), as_json)
+
+
+@commands.command()
+def nodes(
+    context: typer.Context,
+    partition: PartitionOption = None,
+    state: StateOption = None,
+    text: Annotated[str, typer.Option("--name", "-n", help="Only nodes whose name holds this.")] = "",
+    at: At = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the nodes with their GPUs."""
+    from data.queries.nodes import nodes as ask
+    from terminal.status import node_lines
+
+    view = context.obj.view(at)
+    found = ask(view.viewer, view.sources, _node_filter(partition, state, text), view.at)
+    _show(found, lambda rows, width: node_lines(rows, view.zone, width), as_json)
+
+
+def _node_filter(partition: list[str] | None = None, state: list[str] | None = None, text: str = "") -> NodeFilter:
+    from data.model import NodeFilter
+
+    states = frozenset(word.lower() for word in state or ())
+    return NodeFilter(partitions=frozenset(partition or ()), states=states, text=text)
 
 
 def _write_example(path: Path) -> None:
@@ -175,7 +234,15 @@ def _viewer(settings: Settings, sources: Sources) -> Viewer:
         raise SettingsError(str(err)) from err
 
 
-def _show(answer: Any, lines: Callable[[Any], Iterable[RenderableType]], as_json: bool) -> None:
+def _associations(sources: Sources) -> Sequence[Association]:
+    """Slurm's account tree; empty while it cannot be had, which makes nobody staff."""
+    try:
+        return sources.associations()
+    except SourceError:
+        return ()
+
+
+def _show(answer: Any, lines: Callable[[Any, int], Iterable[RenderableType]], as_json: bool) -> None:
     if as_json:
         from terminal.form import to_json
 
@@ -183,14 +250,16 @@ def _show(answer: Any, lines: Callable[[Any], Iterable[RenderableType]], as_json
         sys.stdout.flush()
         return
     console = _console()
-    for line in lines(answer):
-        console.print(line)
+    for item in lines(answer, console.width):
+        console.print(item)
 
 
 def _console() -> Console:
+    """A pipe has no width: there, nothing is cut."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 def _tell(text: str) -> None:
@@ -198,31 +267,24 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Run the command; every error becomes a line and an exit code (0 fine, 1 the answer is no, 2 an error)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
-        code = _run()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = FINE
-    sys.exit(code)
-
-
-def _run() -> int:
-    from click.exceptions import Abort, ClickException
-
-    try:
-        result = commands(standalone_mode=False)
-        return result if isinstance(result, int) else FINE
-    except ClickException as err:
-        err.show()
-        return WRONG
-    except (Abort, KeyboardInterrupt):
-        return 130
+        commands()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except FullwarpError as err:
         _tell(f"fullwarp: {err}" + (f"\n{err.hint}" if err.hint else ""))
-        return NO if isinstance(err, NotFound) else WRONG
+        sys.exit(NO if isinstance(err, NotFound) else WRONG)
+    except Exception as err:
+        place = traceback.extract_tb(err.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        _tell(f"fullwarp: unexpected {type(err).__name__} at {where}: {err}")
+        _tell("This is a fault of Fullwarp: please report it.")
+        sys.exit(WRONG)
 
 
 if __name__ == "__main__":
