@@ -10,7 +10,7 @@ from data.errors import BadRequest, SourceGarbled
 from data.metrics.dialects import BoundDialect
 from data.metrics.prometheus_answers import vector
 from data.metrics.prometheus_found import Found
-from data.metrics.prometheus_http import Answer, Connection
+from data.metrics.prometheus_http import Answer, Connection, without_collection
 from data.metrics.prometheus_latest import Latest, latest_query, missing_metrics, read_latest
 from data.metrics.prometheus_site import site_of
 from data.metrics.registry import METRICS
@@ -67,7 +67,8 @@ class PrometheusSource:
         answer = self._connection.query(query, at) if query else None
         dropped: Counter[str] = Counter()
         rows = vector(answer.data, dropped) if answer else ()
-        latest = read_latest(rows, aged, self._site, metrics, dropped)
+        with without_collection():
+            latest = read_latest(rows, aged, self._site, metrics, dropped)
         return _reading(latest, answer, metrics, dropped, at, intervals)
 
     def _device_dialects(self, start: float | None, end: float | None) -> list[BoundDialect]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from data.errors import SourceGarbled
 from data.metrics.values import Floats
 
-Labels = Mapping[str, str]
+Labels = dict[str, str]
 
 
 def vector(data: Any, dropped: Counter[str]) -> Iterator[tuple[Labels, float, float]]:

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,7 @@ def job_label(text: str, pattern: re.Pattern[str] | None = None) -> str | None:
     return label if _JOB_ID.fullmatch(label) and label.strip("0") else None
 
 
+@lru_cache(maxsize=65536)
 def device_uuid(text: str) -> str | None:
     """A UUID in one spelling: lower case, with its kind ("gpu-", "mig-") in front."""
     uuid = text.strip().lower()
@@ -98,6 +100,7 @@ def bus_id(text: str) -> str | None:
     return f"{domain[-4:].rjust(4, '0')}:{rest}" if ":" in rest else f"0000:{address}"
 
 
+@lru_cache(maxsize=65536)
 def short_host(text: str, strip_domain: bool = True) -> str:
     """A host name without port and domain, as Slurm names its nodes; an address stays whole."""
     host = text.strip()

@@ -1,0 +1,141 @@
+"""The rows of one exporter in columns: raw values by term, devices and live job labels by number.
+
+Tens of thousands of rows pass here, so what the labels mean is read once per device and job, and the rest is
+numpy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from data.metrics.devices import Sighting, first_label, sight
+from data.metrics.dialects import BoundDialect, Term
+from data.metrics.prometheus_answers import Labels
+from data.metrics.prometheus_site import Site
+from data.metrics.registry import METRICS
+from data.metrics.values import Floats, prom_value, screen
+
+_Key = tuple[str, str, str, str]
+
+
+class Columns:
+    """`sightings[n]` tells who device n is; an origin is one (device, job label) as value rows name it."""
+
+    def __init__(self, bound: BoundDialect, site: Site) -> None:
+        dialect = bound.dialect
+        self.bound = bound
+        self.sightings: list[Sighting] = []
+        self._site = site
+        self._roles = (
+            tuple(site.host_labels(dialect)),
+            tuple(dialect.labels.get(dialect.key, ())),
+            tuple(dialect.labels.get("slice", ())),
+        )
+        self._job_labels = tuple(site.job_labels(dialect))
+        self._devices: dict[_Key, int] = {}
+        self._origins: dict[tuple[tuple[str, str], ...], int] = {}
+        self._origin_device: list[int] = []
+        self._origin_job: list[str] = []
+        self._alive: dict[int, dict[str, Sighting]] = defaultdict(dict)
+        self._values: dict[Term, tuple[list[int], list[float]]] = {}
+
+    def add_value(self, labels: Labels, value: float, terms: Sequence[Term]) -> None:
+        """Take a value row (its labels without the name)."""
+        texts = tuple(labels.items())
+        origin = self._origins.get(texts)
+        if origin is None:
+            origin = self._origins[texts] = self._new_origin(labels)
+        for term in terms:
+            if not term.match or all(labels.get(label) == wanted for label, wanted in term.match):
+                origins, raw = self._values.setdefault(term, ([], []))
+                origins.append(origin)
+                raw.append(value)
+
+    def add_device(self, labels: Labels) -> None:
+        """Take a row that tells a device in full, and a job label of it that is alive."""
+        sighting = sight(self.bound.dialect, self._site, labels)
+        if sighting is not None and sighting.device is not None:
+            job = first_label(labels, self._job_labels)
+            number = self._number(labels, job)
+            self.sightings[number] = sighting
+            self._alive[number][job] = sighting
+
+    def values(self, metric: str, dropped: Counter[str]) -> Floats:
+        """The metric by device number, NaN = not measured: terms screened one by one, then added."""
+        total: Floats | None = None
+        for term in self.bound.formulas.get(metric, ()):
+            values = self._term_values(term, metric, dropped)
+            total = values if total is None else total + (np.nan_to_num(values) if term.optional else values)
+        return np.full(len(self.sightings), np.nan) if total is None else total
+
+    def jobs(self, number: int) -> tuple[str, ...]:
+        return tuple(sorted({each.job for each in self._alive.get(number, {}).values() if each.job}))
+
+    def users(self, number: int) -> tuple[str, ...]:
+        return tuple(sorted({each.user for each in self._alive.get(number, {}).values() if each.job and each.user}))
+
+    def jobs_by_value(self) -> dict[int, tuple[str, ...]]:
+        """Job ids that the exporter gives as the value of a series of its own."""
+        origins, raw = self._values.get(Term(self.bound.job_value), ([], []))
+        ids = (
+            (self._origin_device[origin], prom_value((0, value))) for origin, value in zip(origins, raw, strict=True)
+        )
+        return {number: (str(int(job)),) for number, job in ids if job and number >= 0}
+
+    def _term_values(self, term: Term, metric: str, dropped: Counter[str]) -> Floats:
+        """The largest value of each device over the rows that count: jobs that share it repeat the same one."""
+        origins, raw = self._values.get(term, ([], []))
+        values, kept = screen(np.array(raw, np.float64), term.scale, METRICS[metric], dropped)
+        origin = np.array(origins, np.intp)
+        device = np.array(self._origin_device, np.intp)[origin] if len(origin) else origin
+        kept &= device >= 0
+        if len(origin):
+            kept &= self._living()[origin]
+            void = self._void(metric)[device]
+            kept &= ~void if self._is_ignored_on_slices(metric) else ~void | (values != 0.0)
+        found = np.full(len(self.sightings), np.nan)
+        np.fmax.at(found, device[kept], values[kept])
+        return found
+
+    def _living(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """By origin: whether its job label is one that the device still has."""
+        pairs = zip(self._origin_device, self._origin_job, strict=True)
+        return np.array([number not in self._alive or job in self._alive[number] for number, job in pairs], np.bool_)
+
+    def _void(self, metric: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """By device: whether zeros (or all values) of this metric are only fillers there."""
+        dialect = self.bound.dialect
+        slices = [each.device.slice_id if each.device else None for each in self.sightings]
+        if self._is_ignored_on_slices(metric):
+            return np.array([slice_id is not None for slice_id in slices], np.bool_)
+        if dialect.zero_unreported_on_slices:
+            return np.array([slice_id not in (None, "0") for slice_id in slices], np.bool_)
+        return np.zeros(len(slices), np.bool_)
+
+    def _is_ignored_on_slices(self, metric: str) -> bool:
+        return metric in self.bound.dialect.not_on_slices
+
+    def _new_origin(self, labels: Labels) -> int:
+        job = first_label(labels, self._job_labels)
+        self._origin_device.append(self._number(labels, job))
+        self._origin_job.append(job)
+        return len(self._origin_job) - 1
+
+    def _number(self, labels: Labels, job: str) -> int:
+        """The number of the device, -1 when the labels name none."""
+        host, index, piece = (first_label(labels, names) for names in self._roles)
+        key = (host, index, piece, job if self.bound.dialect.scope == "job" else "")
+        number = self._devices.get(key)
+        if number is None:
+            number = self._devices[key] = self._new_device(labels)
+        return number
+
+    def _new_device(self, labels: Labels) -> int:
+        sighting = sight(self.bound.dialect, self._site, labels)
+        if sighting is None or sighting.device is None:
+            return -1
+        self.sightings.append(sighting)
+        return len(self.sightings) - 1
