@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -87,23 +86,23 @@ def listed(payload: object, key: str) -> list[Any]:
 def slurm_version(payload: object) -> str | None:
     """The release (24.11.5) that an answer's meta names; None where it does not."""
     meta = decoded(payload).get("meta")
-    if not isinstance(meta, Mapping):
+    if not isinstance(meta, dict):
         return None
     slurm = meta.get("slurm", meta.get("Slurm"))
-    release = slurm.get("release") if isinstance(slurm, Mapping) else None
+    release = slurm.get("release") if isinstance(slurm, dict) else None
     return release if isinstance(release, str) and release else None
 
 
 def error_of(error: object) -> FullwarpError:
     """The error of our tree that one entry of errors[] (or a line of plain text) stands for; not raised."""
-    fields = error if isinstance(error, Mapping) else {"error": error}
+    fields = error if isinstance(error, dict) else {"error": error}
     message = ": ".join(str(fields[key]) for key in ("error", "description") if fields.get(key))
     kind = _BY_NUMBER.get(_error_number(fields) or 0) or _kind_of_text(message) or SourceError
     return kind(f"Slurm answered: {message[:300] or 'an error without words'}", hint=_HINTS.get(kind, ""))
 
 
 def _error_number(error: object) -> int | None:
-    if not isinstance(error, Mapping):
+    if not isinstance(error, dict):
         return None
     try:
         found = number(error.get("error_number", error.get("errno")))

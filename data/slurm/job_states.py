@@ -55,7 +55,7 @@ def job_state(value: object) -> JobState:
 
     Words that no version knows are kept as they are; an absent state is UNKNOWN.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("current")
     words = [value] if isinstance(value, str) else value if value is not None else []
     if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
@@ -81,7 +81,7 @@ def exit_code(value: object) -> ExitCode | None:
     Two traps cannot be told apart here: 22.05's JSON says SUCCESS and 0 for a job that failed with 1, and
     sacct shows exit 137 as 9:0, which is also what exit 9 looks like.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return _exit_object(value)
     if isinstance(value, str) and (match := _CODE_PAIR.fullmatch(value.strip())):
         return _exit_of(int(match[1]), int(match[2]))
@@ -95,7 +95,7 @@ def exit_code(value: object) -> ExitCode | None:
 
 def partition_state(value: object) -> str:
     """UP, DOWN, DRAIN or INACTIVE from any version's partition object, list or word; UNKNOWN where absent."""
-    while isinstance(value, Mapping):
+    while isinstance(value, dict):
         value = value.get("partition") or value.get("state") or value.get("current")
     if isinstance(value, list | tuple):
         value = value[0] if value else None
@@ -107,7 +107,7 @@ def _exit_object(value: Mapping[str, Any]) -> ExitCode:
     if isinstance(status, list | tuple):
         status = status[0] if status else None
     signal = value.get("signal")
-    if isinstance(signal, Mapping):
+    if isinstance(signal, dict):
         signal = signal.get("id", signal.get("signal_id"))
     code, signal_number = number(value.get("return_code")), number(signal)
     return ExitCode(

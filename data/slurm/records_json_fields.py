@@ -18,7 +18,7 @@ def member(record: object, *path: str) -> Any:
     """The value under a path of keys; None as soon as one is missing."""
     found: Any = record
     for key in path:
-        if not isinstance(found, Mapping):
+        if not isinstance(found, dict):
             return None
         found = found.get(key)
     return found

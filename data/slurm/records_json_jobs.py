@@ -105,7 +105,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
 
 def _nodes(record: Mapping[str, Any]) -> tuple[str, ...]:
     inner = member(record, "job_resources", "nodes")
-    inner = inner.get("list") if isinstance(inner, Mapping) else inner
+    inner = inner.get("list") if isinstance(inner, dict) else inner
     return hostlist(text(record.get("nodes")) or (text(inner) if isinstance(inner, str) else None))
 
 

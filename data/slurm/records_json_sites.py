@@ -36,7 +36,7 @@ def _partition(record: Mapping[str, Any], cluster: str) -> Partition:
         cluster=cluster,
         name=named(record),
         state=partition_state(record),
-        nodes=hostlist(text(nodes if not isinstance(nodes, Mapping) else nodes.get("configured"))),
+        nodes=hostlist(text(nodes if not isinstance(nodes, dict) else nodes.get("configured"))),
         max_time_seconds=minutes_to_seconds(record.get("max_time_limit", member(record, "maximums", "time"))),
         default_time_seconds=minutes_to_seconds(record.get("default_time_limit", member(record, "defaults", "time"))),
         priority_tier=count(priority),

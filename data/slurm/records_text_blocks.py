@@ -14,10 +14,11 @@ from typing import Final
 from data.errors import SourceDenied, SourceGarbled
 from data.slurm.answers import error_of
 
+_KEY: Final = re.compile(r"(?<!\S)([A-Z][A-Za-z_:/]*)=")
 
-def _keys(words: str) -> re.Pattern[str]:
-    longest_first = sorted(map(re.escape, words.split()), key=len, reverse=True)
-    return re.compile(r"(?:(?<=\s)|^)(" + "|".join(longest_first) + ")=", re.MULTILINE)
+
+def _keys(words: str) -> frozenset[str]:
+    return frozenset(words.split())
 
 
 NODE_KEYS: Final = _keys("""NodeName Arch CoresPerSocket CPUAlloc CPUEfctv CPUErr CPUTot CPULoad AvailableFeatures
@@ -62,6 +63,7 @@ _REST_OF_LINE: Final = frozenset(
         "WorkDir",
     }
 )
+_DETAIL_KEYS: Final = frozenset({"Nodes", "CPU_IDs", "Mem", "GRES"})
 _NOTHING: Final = re.compile(r"\s*(?:No [a-z ]+ in the system\.?)?\s*")
 
 
@@ -86,7 +88,7 @@ def records(text: str, first_key: str) -> list[str]:
     return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-def fields(record: str, keys: re.Pattern[str]) -> dict[str, str]:
+def fields(record: str, keys: frozenset[str]) -> dict[str, str]:
     """The fields of a record; of a key that occurs twice the first one counts."""
     found: dict[str, str] = {}
     for key, value in _pairs(record, keys):
@@ -99,33 +101,31 @@ def job_fields(record: str) -> tuple[dict[str, str], list[dict[str, str]]]:
 
     Raises SourceGarbled when a second user or state stands in the record, put there by a user's text.
     """
-    lines = [record] if _is_one_line(record) else record.splitlines()
     found: dict[str, str] = {}
     details: list[dict[str, str]] = []
-    for pairs in (list(_line_pairs(line, len(lines) > 1)) for line in lines):
-        for key, value in pairs:
-            if key in ("UserId", "JobState") and key in found:
-                raise SourceGarbled(f"{key} stands in it twice; a name or a comment may hold a line break")
-            if key in ("Nodes", "CPU_IDs", "Mem", "GRES"):
-                _add_detail(details, key, value)
-            else:
-                found.setdefault(key, value)
+    for key, value in _job_pairs(record):
+        if key in _DETAIL_KEYS:
+            _add_detail(details, key, value)
+        elif key in found and key in ("UserId", "JobState"):
+            raise SourceGarbled(f"{key} stands in it twice; a name or a comment may hold a line break")
+        else:
+            found.setdefault(key, value)
     return found, details
 
 
-def _is_one_line(record: str) -> bool:
-    return "\n   " not in record
-
-
-def _line_pairs(line: str, is_line: bool) -> Iterator[tuple[str, str]]:
-    """Fields of one line; a key of free text takes all that follows (in -o form, up to the next known key)."""
-    matches = list(JOB_KEYS.finditer(line))
+def _job_pairs(record: str) -> Iterator[tuple[str, str]]:
+    """Fields in order; a key of free text takes the rest of its line (in -o form all up to the next known key)."""
+    has_lines = "\n   " in record
+    matches = [match for match in _KEY.finditer(record) if match[1] in JOB_KEYS]
+    free_until = 0
     for match, following in zip(matches, [*matches, None][1:], strict=True):
-        if is_line and match[1] in _REST_OF_LINE:
-            yield match[1], line[match.end() :].strip()
-            return
-        end = following.start() if following is not None else len(line)
-        yield match[1], line[match.end() : end].strip()
+        if match.start() < free_until:
+            continue
+        end = following.start() if following is not None else len(record)
+        if has_lines and match[1] in _REST_OF_LINE:
+            newline = record.find("\n", match.end())
+            end = free_until = len(record) if newline < 0 else newline
+        yield match[1], record[match.end() : end].strip()
 
 
 def _add_detail(details: list[dict[str, str]], key: str, value: str) -> None:
@@ -134,8 +134,7 @@ def _add_detail(details: list[dict[str, str]], key: str, value: str) -> None:
     details[-1].setdefault(key, value)
 
 
-def _pairs(record: str, keys: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    matches = list(keys.finditer(record))
+def _pairs(record: str, keys: frozenset[str]) -> Iterator[tuple[str, str]]:
+    matches = [match for match in _KEY.finditer(record) if match[1] in keys]
     for match, following in zip(matches, [*matches, None][1:], strict=True):
-        end = following.start() if following is not None else len(record)
-        yield match[1], record[match.end() : end].strip()
+        yield match[1], record[match.end() : following.start() if following is not None else None].strip()

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from data.errors import SourceGarbled
 
@@ -20,6 +19,7 @@ _BLANK: Final = frozenset(
 )
 _NO_TEXT: Final = frozenset({"", "(null)", "N/A"})
 _UNLIMITED: Final = frozenset({"infinity", "infinite", "unlimited", "inf"})
+_SMALLEST_MARK: Final = 0xFFFFFFFE
 _NO_VALUE: Final = frozenset({0xFFFFFFFE, 0xFFFFFFFFFFFFFFFE})
 _INFINITE: Final = frozenset({0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF, -1})
 _MEMORY: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)B?[nc?]?", re.IGNORECASE)
@@ -35,7 +35,7 @@ def is_blank(value: object) -> bool:
 
 def text(value: object) -> str | None:
     """The value as text; None for the marks of nothing that cannot be anyone's name: "", (null), N/A."""
-    if value is None:
+    if value is None or value == "":
         return None
     word = value.strip() if isinstance(value, str) else str(value)
     return None if word in _NO_TEXT else word
@@ -43,12 +43,14 @@ def text(value: object) -> str | None:
 
 def number(value: object) -> float | int | None:
     """A number as any version of Slurm writes it; inf = unlimited, None = not set. A real 0 stays 0."""
-    if isinstance(value, Mapping):
-        return _number_struct(value)
-    if isinstance(value, str):
-        return _number_word(value)
+    if isinstance(value, dict):
+        if value.get("infinite"):
+            return math.inf
+        value = value.get("number") if value.get("set", True) else None
     if value is None:
         return None
+    if isinstance(value, str):
+        return _number_word(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise SourceGarbled(f"{value!r} is not a number")
     return _plain_number(value)
@@ -116,7 +118,7 @@ def cpu_load(value: object) -> float | None:
 
 def measured_watts(energy: object) -> float | None:
     """A node's power now; 0 means that no energy plugin collects it."""
-    if not isinstance(energy, Mapping) or energy.get("last_collected") == 0:
+    if not isinstance(energy, dict) or energy.get("last_collected") == 0:
         return None
     watts = number(energy.get("current_watts"))
     return float(watts) if watts and math.isfinite(watts) and watts > 0 else None
@@ -132,14 +134,6 @@ def string_list(value: object) -> tuple[str, ...]:
     return tuple(found for word in words if (found := text(word)) is not None)
 
 
-def _number_struct(value: Mapping[Any, Any]) -> float | int | None:
-    if value.get("infinite"):
-        return math.inf
-    if not value.get("set", True):
-        return None
-    return number(value.get("number"))
-
-
 def _number_word(value: str) -> float | int | None:
     word = value.strip()
     if word.lower() in _UNLIMITED:
@@ -153,6 +147,8 @@ def _number_word(value: str) -> float | int | None:
 
 
 def _plain_number(value: float | int) -> float | int | None:
+    if 0 <= value < _SMALLEST_MARK:
+        return value
     if value in _INFINITE or value == math.inf:
         return math.inf
     return None if value in _NO_VALUE or math.isnan(value) or value == -math.inf else value

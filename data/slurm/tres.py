@@ -43,8 +43,8 @@ def objects(value: object) -> Iterable[Mapping[str, Any]]:
     """The objects of a JSON list (or of an object of objects, as the oldest versions write); None is empty."""
     if value is None:
         return ()
-    found = list(value.values()) if isinstance(value, Mapping) else value
-    if not isinstance(found, list | tuple) or not all(isinstance(item, Mapping) for item in found):
+    found = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(found, list | tuple) or not all(isinstance(item, dict) for item in found):
         raise SourceGarbled(f"{str(value)[:80]!r} is no list of objects")
     return found
 

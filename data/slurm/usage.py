@@ -132,7 +132,7 @@ def _text_counts(value: str | None) -> dict[str, float]:
 
 
 def _json_seconds(value: object) -> float | None:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     seconds, microseconds = number(value.get("seconds")), number(value.get("microseconds"))
     if seconds is None or not math.isfinite(seconds) or seconds < 0:
