@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from data.model import ExitCode, Job, JobUsage, NodeDevices, Tres
 from data.simulation import campaigns
@@ -85,74 +86,77 @@ def _job(world: World, ref: Ref, now: float) -> Job:
     job_id, array_id, task = int(jobs.job_id[row]), int(jobs.array_id[row]) or None, int(jobs.task[row])
     tres = _tres(lane, share)
     project = f"/home/{user.name}/{name}"
-    job = Job(
-        CLUSTER,
-        job_id,
-        f"{array_id}_{task}" if array_id else str(job_id),
-        "PENDING",
-        name=name,
-        user=user.name,
-        user_id=user.uid,
-        account=user.account,
-        partition=partition,
-        qos=qos,
-        array_job_id=array_id,
-        array_task_id=task if array_id else None,
-        submit_time=utc(float(jobs.submit[row])),
-        eligible_time=utc(float(jobs.eligible[row])),
-        time_limit_seconds=float(jobs.limit[row]),
-        restart_count=int(jobs.restarts[row]),
-        requested=tres,
-        requested_memory_per="node",
-        is_batch=archetype.is_batch,
-        command=f"{project}/run.sh" if archetype.is_batch else None,
-        working_directory=project,
-        dependency=_dependency(ref, now),
-    )
-    return job if jobs.start[row] > now else _started(ref, job, share, now)
+    facts: dict[str, Any] = {
+        "cluster": CLUSTER,
+        "job_id": job_id,
+        "display_id": f"{array_id}_{task}" if array_id else str(job_id),
+        "state": "PENDING",
+        "name": name,
+        "user": user.name,
+        "user_id": user.uid,
+        "account": user.account,
+        "partition": partition,
+        "qos": qos,
+        "array_job_id": array_id,
+        "array_task_id": task if array_id else None,
+        "submit_time": utc(float(jobs.submit[row])),
+        "eligible_time": utc(float(jobs.eligible[row])),
+        "time_limit_seconds": float(jobs.limit[row]),
+        "restart_count": int(jobs.restarts[row]),
+        "requested": tres,
+        "requested_memory_per": "node",
+        "is_batch": archetype.is_batch,
+        "command": f"{project}/run.sh" if archetype.is_batch else None,
+        "working_directory": project,
+        "dependency": _dependency(ref, now),
+    }
+    if jobs.start[row] <= now:
+        _start(ref, facts, share, now)
+    return Job(**facts)
 
 
-def _started(ref: Ref, job: Job, share: Share, now: float) -> Job:
+def _start(ref: Ref, facts: dict[str, Any], share: Share, now: float) -> None:
+    """Fill in what is known once a job has started."""
     jobs, row, lane = ref.epoch.jobs, ref.row, lane_of(ref)
     start, end = float(jobs.start[row]), float(jobs.end[row])
     is_over = end <= now
     known = now < end + REMEMBERED and not (is_over and bool((jobs.origin == row).any()))
-    job = replace(
-        job,
-        state="RUNNING",
-        start_time=utc(start),
-        nodes=tuple(machine.name for machine, _ in lane.places),
-        allocated=job.requested,
-        devices=_devices(lane, share, known=known),
-        elapsed_seconds=min(end, now) - start - suspended_before(ref, now),
-        suspended_seconds=suspended_before(ref, now),
-        priority=None if is_over else 4000 + key_of(int(jobs.key[row])) % 2000,
-        dependency=None,
-    )
+    suspended = suspended_before(ref, now)
+    facts |= {
+        "state": "RUNNING",
+        "start_time": utc(start),
+        "nodes": tuple(machine.name for machine, _ in lane.places),
+        "allocated": facts["requested"],
+        "devices": _devices(lane, share, known=known),
+        "elapsed_seconds": min(end, now) - start - suspended,
+        "suspended_seconds": suspended,
+        "dependency": None,
+    }
     if is_over:
-        return _ended(ref, job, share)
+        _end(ref, facts, share)
+        return
+    facts["priority"] = 4000 + key_of(int(jobs.key[row])) % 2000
     if jobs.suspend_from[row] <= now < jobs.suspend_to[row]:
-        since = float(jobs.suspend_from[row])
-        return replace(job, state="SUSPENDED", suspend_time=utc(since), suspended_seconds=0.0)
-    return job
+        since = utc(float(jobs.suspend_from[row]))
+        facts |= {"state": "SUSPENDED", "suspend_time": since, "suspended_seconds": 0.0}
 
 
-def _ended(ref: Ref, job: Job, share: Share) -> Job:
+def _end(ref: Ref, facts: dict[str, Any], share: Share) -> None:
+    """Fill in what is known once a job is over."""
     jobs, row = ref.epoch.jobs, ref.row
     state = int(jobs.state[row])
-    if state == campaigns.REQUEUED and job.partition == "preempt":
+    if state == campaigns.REQUEUED and facts["partition"] == "preempt":
         state = campaigns.PREEMPTED
-    elapsed = job.elapsed_seconds or 0.0
-    cpu = round(share.cpu_use * share.cores * elapsed * len(job.nodes), 3)
-    return replace(
-        job,
-        state=STATES[state],
-        end_time=utc(float(jobs.end[row])),
-        exit_code=_exit_code(state, int(jobs.key[row])),
-        reason=_REASONS.get(state),
-        cancelled_by=str(job.user_id) if state == campaigns.CANCELLED else None,
-        usage=JobUsage(cpu_seconds=cpu, memory_used_bytes=share.memory_used_bytes) if elapsed >= 30 else JobUsage(),
-    )
+    elapsed = facts["elapsed_seconds"]
+    cpu = round(share.cpu_use * share.cores * elapsed * len(facts["nodes"]), 3)
+    facts |= {
+        "state": STATES[state],
+        "end_time": utc(float(jobs.end[row])),
+        "exit_code": _exit_code(state, int(jobs.key[row])),
+        "reason": _REASONS.get(state),
+        "cancelled_by": str(facts["user_id"]) if state == campaigns.CANCELLED else None,
+        "usage": JobUsage(cpu_seconds=cpu, memory_used_bytes=share.memory_used_bytes) if elapsed >= 30 else JobUsage(),
+    }
 
 
 def suspended_before(ref: Ref, now: float) -> float:

@@ -69,7 +69,7 @@ class Epoch:
 
 def decode(group: Group, number: int, faults: Faults, numbers: Numbers) -> Epoch:
     """Decode one epoch: cut lanes, draw and place jobs, then settle what depends on where they came to lie."""
-    lanes = lanes_of(group, number)
+    lanes = lanes_of(group, number, apart=_is_troubled(group, number, faults))
     bundle = key_of(group.key, number, 5) if group.key % 3 == 0 else None
     rows = draw_rows(lanes, key_of(group.key, number, 6), bundle=bundle, may_pair=group.companion is not None)
     jobs = _kept(lanes, rows, _placed(lanes, rows, faults, group.begin_of(number)))
@@ -79,6 +79,18 @@ def decode(group: Group, number: int, faults: Faults, numbers: Numbers) -> Epoch
     _share(jobs, lanes)
     _submit(jobs, group, number, numbers)
     return Epoch(group, number, lanes, jobs)
+
+
+def _is_troubled(group: Group, number: int, faults: Faults) -> bool:
+    """Whether a node of the group is out for long: then nobody gets several of them at once, but for a few who
+    lose their node in the middle of a run."""
+    begin = group.begin_of(number)
+    for machine in group.machines:
+        if faults.at_node("drain", machine.name, begin, begin + EPOCH):
+            return True
+        if faults.at_node("down", machine.name, begin, begin + EPOCH) and group.key % 5:
+            return True
+    return False
 
 
 def _placed(lanes: tuple[Lane, ...], rows: Rows, faults: Faults, begin: int) -> Placed:

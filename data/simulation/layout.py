@@ -129,12 +129,12 @@ def _group(seed: int, number: int, members: tuple[Machine, ...], companion: Mach
     return Group(number, key, members, phase, 1 + units // 6, companion if gpu else None)
 
 
-def lanes_of(group: Group, epoch: int) -> tuple[Lane, ...]:
-    """Cut the group's nodes into the lanes of one epoch."""
+def lanes_of(group: Group, epoch: int, *, apart: bool) -> tuple[Lane, ...]:
+    """Cut the group's nodes into the lanes of one epoch; `apart` keeps every node for itself."""
     key = key_of(group.key, epoch, 1)
     family = group.machines[0].family
     if family == "h":
-        return _hopper_lanes(group, key)
+        return _hopper_lanes(group, key, apart)
     machine = group.machines[0]
     if family == "c":
         splits = _C_SPLITS[pick(len(_C_SPLITS), key)]
@@ -144,11 +144,11 @@ def lanes_of(group: Group, epoch: int) -> tuple[Lane, ...]:
     return _ampere_lanes(machine, key)
 
 
-def _hopper_lanes(group: Group, key: int) -> tuple[Lane, ...]:
+def _hopper_lanes(group: Group, key: int, apart: bool) -> tuple[Lane, ...]:
     """Four nodes together, two and two, or each for itself."""
     machines, size = group.machines, len(group.machines)
     roll = unit_of(key, 2)
-    step = size if roll < 0.62 else 2 if roll < 0.85 and size > 2 else 1
+    step = 1 if apart else size if roll < 0.62 else 2 if roll < 0.85 and size > 2 else 1
     lanes: list[Lane] = []
     for at in range(0, size, step):
         members = machines[at : at + step]

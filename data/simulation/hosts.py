@@ -1,0 +1,89 @@
+"""What jobs use of their nodes' processors and memory, as a cgroup exporter sees it: per (job, node)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.simulation.chance import Floats, key_of, mix, units, word
+from data.simulation.describe import COMPANION_CORES, COMPANION_MEMORY, lane_of, share_of
+from data.simulation.hardware import Machine
+from data.simulation.sampling import lay
+from data.simulation.spans import without
+from data.simulation.world import World, has_companion
+
+HOST_METRICS = ("cpu_seconds", "memory_used_bytes", "memory_allocated_bytes", "allocated_cores")
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpan:
+    """One job on one node within a window; `begin` and `stop` are the job's own, `start` and `end` cut to it."""
+
+    machine: Machine
+    label: str
+    start: float
+    end: float
+    begin: float
+    cores: int
+    memory_bytes: int
+    cpu_use: float
+    memory_used_bytes: int
+    suspended: tuple[float, float]
+    key: int
+    seen: tuple[tuple[float, float], ...] = ()
+
+
+def host_spans(
+    world: World,
+    start: float,
+    end: float,
+    labels: frozenset[str] | None = None,
+    nodes: frozenset[str] | None = None,
+) -> list[HostSpan]:
+    """Jobs on nodes in the window, by job label or node (None = no limit)."""
+    gaps = world.faults.source_gaps(start, end)
+    down = {fault.node: (fault.start, fault.end) for fault in world.faults.between("down", start, end)}
+    spans = []
+    for ref in world.overlapping(start, end):
+        jobs, row, share = ref.epoch.jobs, ref.row, share_of(ref)
+        job_id, begin = int(jobs.job_id[row]), float(jobs.start[row])
+        first, last = max(start, begin), min(end, float(jobs.end[row]))
+        suspended = (float(jobs.suspend_from[row]), float(jobs.suspend_to[row]))
+        whole = (share.cores, share.memory_bytes, share.cpu_use, share.memory_used_bytes)
+        parts = [(machine, str(job_id), *whole) for machine, _ in lane_of(ref).places]
+        companion = ref.epoch.group.companion
+        if companion is not None and has_companion(ref):
+            used = int(0.4 * COMPANION_MEMORY)
+            parts.append((companion, str(job_id + 1), COMPANION_CORES, COMPANION_MEMORY, 0.7, used))
+        for machine, label, *what in parts:
+            if (labels is None and nodes is None) or label in (labels or ()) or machine.name in (nodes or ()):
+                holes = sorted([*gaps, *([down[machine.name]] if machine.name in down else [])])
+                seen = tuple(without((first, last), holes))
+                key = key_of(int(jobs.key[row]), word(machine.name))
+                spans.append(HostSpan(machine, label, first, last, begin, *what, suspended, key, seen))
+    return spans
+
+
+def host_samples(world: World, span: HostSpan) -> Floats:
+    """Times at which the node's cgroup exporter was scraped."""
+    _, times = lay(world, [(0, span.machine, spell) for spell in span.seen])
+    return times
+
+
+def host_values(span: HostSpan, metric: str, times: Floats) -> Floats:
+    """What the exporter shows; `cpu_seconds` is a counter since the job's start."""
+    if metric == "cpu_seconds":
+        return np.round(span.cores * span.cpu_use * running_seconds(span, times), 3)
+    if metric == "memory_used_bytes":
+        key = mix(np.full(len(times), span.key, dtype=np.uint64), 251)
+        level = np.clip((times - span.begin) / 600, 0.1, 1) * (1 - 0.04 * units(key, np.floor(times).astype(np.int64)))
+        return np.floor(span.memory_used_bytes * level / 4096) * 4096
+    return np.full(len(times), float(span.memory_bytes if metric == "memory_allocated_bytes" else span.cores))
+
+
+def running_seconds(span: HostSpan, times: Floats) -> Floats:
+    """Seconds run by each time, suspended ones left out."""
+    off, on = span.suspended
+    result: Floats = times - span.begin - np.clip(times, off, on) + off
+    return result

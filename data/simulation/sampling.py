@@ -1,0 +1,124 @@
+"""Lay the samples that exporters took over spans, and add them up span by span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.simulation.chance import Floats, Ints
+from data.simulation.grid import numbers_between, phases, sample_times
+from data.simulation.hardware import Machine
+from data.simulation.signals import Moment, load_of, moment, tabulate
+from data.simulation.spans import Span, Spell, device_spans, node_key
+from data.simulation.world import World
+
+_BATCH = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Sums over the samples of each span that has any; `rows` are places in the list of spans."""
+
+    rows: Ints
+    sum: Floats
+    count: Ints
+    minimum: Floats
+    maximum: Floats
+    idle: Ints
+
+
+def batches(spans: Sequence[Span]) -> Iterator[Sequence[Span]]:
+    """Cut the list so that the samples of one part fit into memory comfortably."""
+    first, total = 0, 0.0
+    for row, span in enumerate(spans):
+        total += (span.end - span.start) / 30
+        if total > _BATCH:
+            yield spans[first : row + 1]
+            first, total = row + 1, 0.0
+    if first < len(spans):
+        yield spans[first:]
+
+
+def sampled(world: World, spans: Sequence[Span], *, xid: bool = False) -> tuple[Ints, Floats]:
+    """All samples that were taken of the spans, span by span in time order: (place in `spans`, time)."""
+    parts = [
+        (row, span.machine, spell) for row, span in enumerate(spans) for spell in (span.seen_xid if xid else span.seen)
+    ]
+    return lay(world, parts)
+
+
+def evaluate(world: World, spans: Sequence[Span], at: Ints, time: Floats) -> Moment:
+    """What the devices of the spans do at the given times; `at` are places in `spans`."""
+    return with_card_load(world, moment(tabulate(spans), at, time))
+
+
+def lay(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> tuple[Ints, Floats]:
+    """Sample times of the parts: (row of each sample, time)."""
+    if not parts:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    known: dict[str, int] = {machine.name: node_key(world, machine) for _, machine, _ in parts}
+    keys = np.array([known[machine.name] for _, machine, _ in parts], dtype=np.uint64)
+    start = np.array([spell[0] for _, _, spell in parts])
+    end = np.array([spell[1] for _, _, spell in parts])
+    phase = phases(keys)
+    first, last = numbers_between(start, end, phase)
+    count = last - first
+    which = np.repeat(np.arange(len(parts)), count)
+    number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + first[which]
+    time = sample_times(keys[which], phase[which], number)
+    taken = (time >= start[which]) & (time < end[which])
+    rows = np.array([row for row, _, _ in parts], dtype=np.int64)
+    return rows[which[taken]], time[taken]
+
+
+def add_up(at: Ints, values: Floats, idle_epsilon: float | None) -> Stats:
+    """Sums per span; `at` names the span of each value and never decreases."""
+    if not len(at):
+        empty, none = np.zeros(0), np.zeros(0, dtype=np.int64)
+        return Stats(none, empty, none, empty, empty, none)
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(at)) + 1])
+    idle = np.zeros(len(at), dtype=np.int64) if idle_epsilon is None else (values <= idle_epsilon).astype(np.int64)
+    return Stats(
+        at[edges],
+        np.add.reduceat(values, edges),
+        np.diff(np.append(edges, len(at))),
+        np.minimum.reduceat(values, edges),
+        np.maximum.reduceat(values, edges),
+        np.add.reduceat(idle, edges),
+    )
+
+
+def with_card_load(world: World, now: Moment) -> Moment:
+    """Fill in how hard the whole card works where a span is a slice of one: power and heat are the card's."""
+    spans = now.table.spans
+    cut = {span.machine.name: span.machine for span in spans if span.machine.family == "m"}
+    if not cut or not len(now.time):
+        return now
+    load = np.full(len(now.time), np.nan)
+    owner = np.array([span.machine.name if span.machine.family == "m" else "" for span in spans])[now.at]
+    card = np.array([span.unit.card for span in spans])[now.at]
+    for name, machine in cut.items():
+        here = np.flatnonzero(owner == name)
+        if len(here):
+            times = np.unique(now.time[here])
+            loads = card_loads(world, machine, times)
+            load[here] = loads[card[here], np.searchsorted(times, now.time[here])]
+    now.card_load = load
+    return now
+
+
+def card_loads(world: World, machine: Machine, times: Floats) -> Floats:
+    """The load (0..1) of each card of a node cut into slices, at each of the times: [card, time]."""
+    spans = device_spans(world, float(times[0]), float(times[-1]) + 0.001, nodes=frozenset({machine.name}))
+    first = np.searchsorted(times, [span.start for span in spans])
+    count = np.searchsorted(times, [span.end for span in spans]) - first
+    at = np.repeat(np.arange(len(spans)), count)
+    place = np.arange(len(at)) - np.repeat(np.cumsum(count) - count, count) + first[at]
+    part = load_of(moment(tabulate(spans), at, times[place]))
+    loads = np.zeros((machine.cards, len(times)))
+    share = np.array([span.unit.share for span in spans])
+    card = np.array([span.unit.card for span in spans])
+    np.add.at(loads, (card[at], place), part * share[at])
+    return loads

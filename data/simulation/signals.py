@@ -1,0 +1,244 @@
+"""What a device does at any instant, and what every metric shows of it. Pure numpy over (span, time) pairs.
+
+To add a metric, add a function and its row in `SIGNALS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from data.simulation.archetypes import COLUMNS, FREE
+from data.simulation.chance import Flags, Floats, Ints, Keys, bells, mix, units, waves
+from data.simulation.hardware import H100
+from data.simulation.spans import Span
+from data.simulation.traits import trait
+
+_NVLINK = (300e9, 450e9)
+_PCIE = (32e9, 64e9)
+_IDLE_WATTS, _OPEN_WATTS, _MOST_WATTS = (52.0, 68.0), (17.0, 22.0), (400.0, 700.0)
+_TRAITS = tuple(name for name in COLUMNS if name not in {"cpu", "host"})
+
+
+@dataclass(slots=True)
+class Table:
+    """Spans as columns, one entry per span, and the traits of their jobs."""
+
+    spans: Sequence[Span]
+    key: Keys
+    device_key: Keys
+    unit_key: Keys
+    begin: Floats
+    archetype: Ints
+    ordinal: Ints
+    count: Ints
+    hopper: Ints
+    total: Floats
+    suspended: tuple[Floats, Floats]
+    stuck: tuple[Floats, Floats]
+    hot: tuple[Floats, Floats]
+    xid: tuple[Floats, Floats, Floats]
+    traits: dict[str, Floats]
+
+
+def tabulate(spans: Sequence[Span]) -> Table:
+    key = np.array([span.key for span in spans], dtype=np.uint64)
+    archetype = np.array([span.archetype for span in spans], dtype=np.int64)
+    ordinal = np.array([span.ordinal for span in spans], dtype=np.int64)
+    return Table(
+        spans,
+        key,
+        mix(key, ordinal + 1000),
+        mix(np.array([span.unit.number * 2654435761 for span in spans], dtype=np.uint64), 228),
+        _floats(span.begin for span in spans),
+        archetype,
+        ordinal,
+        np.array([span.count for span in spans], dtype=np.int64),
+        np.array([span.unit.device.model == H100 for span in spans], dtype=np.int64),
+        _floats(span.unit.memory_bytes for span in spans),
+        (_floats(s.suspended[0] for s in spans), _floats(s.suspended[1] for s in spans)),
+        (_floats(s.stuck[0] for s in spans), _floats(s.stuck[1] for s in spans)),
+        (_floats(s.hot[0] for s in spans), _floats(s.hot[1] for s in spans)),
+        (_floats(s.xid[0] for s in spans), _floats(s.xid[1] for s in spans), _floats(s.xid[2] for s in spans)),
+        {name: trait(name, archetype, key) for name in _TRAITS},
+    )
+
+
+def _floats(values: object) -> Floats:
+    return np.fromiter(values, dtype=np.float64)  # type: ignore[call-overload, no-any-return]
+
+
+@dataclass(slots=True)
+class Moment:
+    """(span, time) pairs under evaluation: `at` indexes the table, `time` in seconds, `tick` names the instant for
+    chance, `work` is the share of time with a kernel running, `card_load` the load of a MIG card if it is one."""
+
+    table: Table
+    at: Ints
+    time: Floats
+    tick: Ints
+    work: Floats
+    card_load: Floats | None = None
+    known: dict[str, Floats] = field(default_factory=dict)
+
+    def value(self, metric: str) -> Floats:
+        """The metric's values; each is worked out once."""
+        if metric not in self.known:
+            self.known[metric] = SIGNALS[metric](self)
+        return self.known[metric]
+
+    def trait(self, name: str) -> Floats:
+        return self.table.traits[name][self.at]
+
+    def noise(self, channel: int, amount: float) -> Floats:
+        """Factors around 1 that differ from sample to sample."""
+        return 1.0 + amount * bells(mix(self.table.device_key[self.at], channel), self.tick)
+
+    def within(self, spell: tuple[Floats, ...]) -> Flags:
+        result: Flags = (self.time >= spell[0][self.at]) & (self.time < spell[1][self.at])
+        return result
+
+
+def moment(table: Table, at: Ints, time: Floats) -> Moment:
+    """Work out what the devices do at the given times."""
+    tick = np.floor(time * 4).astype(np.int64)
+    now = Moment(table, at, time, tick, np.zeros(len(at)))
+    now.work = _work(now)
+    return now
+
+
+def _work(now: Moment) -> Floats:
+    table, at = now.table, now.at
+    since = now.time - table.begin[at]
+    key = table.key[at]
+    curve = waves(key, 211, since / now.trait("period"))
+    sharp = np.clip((curve - 0.5) * 2.6, -1, 1)
+    work = now.trait("level") + now.trait("swing") * sharp
+    work += now.trait("noise") * bells(mix(table.device_key[at], 212), now.tick)
+    dip = units(mix(key, 213), np.floor(since / 60).astype(np.int64)) < now.trait("dip")
+    work = np.where(dip, work * 0.3 * units(mix(key, 214), now.tick), work)
+    on = units(mix(key, 215), np.floor(since / now.trait("burst")).astype(np.int64)) < now.trait("duty")
+    on &= (since >= now.trait("startup")) & (since < now.trait("busy"))
+    on &= table.ordinal[at] < np.ceil(now.trait("used") * table.count[at] - 1e-9)
+    on &= ~now.within(table.suspended)
+    on &= table.archetype[at] != FREE
+    result: Floats = np.where(on, np.clip(work, 0.0, 1.0), 0.0)
+    return result
+
+
+def _utilization(now: Moment) -> Floats:
+    shown = np.round(now.work * 100) / 100
+    return np.where(now.within(now.table.stuck), 0.0, shown)
+
+
+def _graphics(now: Moment) -> Floats:
+    return np.clip(now.work * now.noise(221, 0.01), 0, 1)
+
+
+def _sm(now: Moment) -> Floats:
+    slowed = np.where(now.within(now.table.hot), 0.75, 1.0)
+    return np.clip(now.work * now.trait("sm") * slowed * now.noise(222, 0.04), 0, 1)
+
+
+def _share_of_sm(name: str, channel: int) -> Callable[[Moment], Floats]:
+    return lambda now: np.clip(now.value("sm_activity") * now.trait(name) * now.noise(channel, 0.04), 0, 1)
+
+
+def _dram(now: Moment) -> Floats:
+    return np.clip(now.work * now.trait("dram") * now.noise(224, 0.05), 0, 1)
+
+
+def _copy(now: Moment) -> Floats:
+    return np.round(now.value("dram_activity") * 90) / 100
+
+
+def _memory_used(now: Moment) -> Floats:
+    table, at = now.table, now.at
+    since = now.time - table.begin[at]
+    ramp = np.clip(since / np.maximum(30.0, now.trait("startup")), 0, 1)
+    used = table.ordinal[at] < np.ceil(now.trait("used") * table.count[at] - 1e-9)
+    share = np.where(used & (table.archetype[at] != FREE), now.trait("memory") * ramp, 0.0)
+    base = np.where(table.archetype[at] == FREE, 0.004, 0.006)
+    total = table.total[at]
+    return np.floor(np.minimum(total, total * (base + share)) / (1 << 20)) * (1 << 20)
+
+
+def _memory_total(now: Moment) -> Floats:
+    return now.table.total[now.at]
+
+
+def _per_model(now: Moment, values: tuple[float, float]) -> Floats:
+    result: Floats = np.array(values)[now.table.hopper[now.at]]
+    return result
+
+
+def load_of(now: Moment) -> Floats:
+    """How hard a device works as its power shows it, 0..1."""
+    return 0.25 * now.work + 0.55 * now.value("sm_activity") + 0.2 * now.value("dram_activity")
+
+
+def _power(now: Moment) -> Floats:
+    idle, most = _per_model(now, _IDLE_WATTS), _per_model(now, _MOST_WATTS)
+    opened = np.where(now.table.archetype[now.at] == FREE, 0.0, _per_model(now, _OPEN_WATTS))
+    load = load_of(now)
+    if now.card_load is not None:
+        load = np.where(np.isnan(now.card_load), load, now.card_load)
+    limit = np.where(now.within(now.table.hot), 0.7, 1.0)
+    return np.round((idle + opened + (most - idle) * load * limit) * now.noise(225, 0.015), 2)
+
+
+def _temperature(now: Moment) -> Floats:
+    idle, most = _per_model(now, _IDLE_WATTS), _per_model(now, _MOST_WATTS)
+    place = 26 + 7 * units(now.table.unit_key[now.at], 226)
+    warm = place + 40 * (now.value("power_watts") - idle) / (most - idle)
+    hot = 86.5 + 2.5 * units(mix(now.table.device_key[now.at], 227), now.tick)
+    return np.round(np.where(now.within(now.table.hot) & (now.work > 0.2), hot, warm))
+
+
+def _clock(now: Moment) -> Floats:
+    awake = _per_model(now, (1410e6, 1980e6)) - 15e6 * np.round(6 * now.value("sm_activity"))
+    asleep = _per_model(now, (210e6, 345e6))
+    clock = np.where(now.work > 0, awake, asleep)
+    return np.where(now.within(now.table.hot) & (now.work > 0), np.round(awake * 0.6 / 15e6) * 15e6, clock)
+
+
+def _xid(now: Moment) -> Floats:
+    return np.where(now.within(now.table.xid), now.table.xid[2][now.at], 0.0)
+
+
+def _link(name: str, peaks: tuple[float, float], channel: int, *, alone: bool) -> Callable[[Moment], Floats]:
+    def link(now: Moment) -> Floats:
+        used = now.trait(name) * _per_model(now, peaks) * now.work * now.noise(channel, 0.1)
+        if not alone:
+            used = np.where(now.table.count[now.at] > 1, used, 0.0)
+        return np.round(np.maximum(used, 0.0))
+
+    return link
+
+
+SIGNALS: dict[str, Callable[[Moment], Floats]] = {
+    "gpu_utilization": _utilization,
+    "graphics_engine_activity": _graphics,
+    "sm_activity": _sm,
+    "sm_occupancy": _share_of_sm("occupancy", 231),
+    "tensor_activity": _share_of_sm("tensor", 232),
+    "fp64_activity": _share_of_sm("fp64", 233),
+    "fp32_activity": _share_of_sm("fp32", 234),
+    "fp16_activity": _share_of_sm("fp16", 235),
+    "dram_activity": _dram,
+    "memory_copy_utilization": _copy,
+    "gpu_memory_used_bytes": _memory_used,
+    "gpu_memory_total_bytes": _memory_total,
+    "power_watts": _power,
+    "temperature_celsius": _temperature,
+    "sm_clock_hertz": _clock,
+    "xid": _xid,
+    "nvlink_tx_bytes_per_second": _link("nvlink", _NVLINK, 241, alone=False),
+    "nvlink_rx_bytes_per_second": _link("nvlink", _NVLINK, 242, alone=False),
+    "pcie_tx_bytes_per_second": _link("pcie", _PCIE, 243, alone=True),
+    "pcie_rx_bytes_per_second": _link("pcie", _PCIE, 244, alone=True),
+}
+NOT_ON_SLICES = frozenset({"gpu_utilization", "memory_copy_utilization"})
+ENERGY = "energy_joules"
