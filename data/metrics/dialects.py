@@ -56,6 +56,7 @@ class BoundDialect:
     """A dialect with the series names that one server really has. `rank` 0 counts before 1.
 
     `inventory` is the series that knows the devices and their jobs, `job_value` one whose value is the job id.
+    `present` are the label names that its series have there (empty = not known).
     """
 
     dialect: Dialect
@@ -63,6 +64,7 @@ class BoundDialect:
     formulas: Mapping[str, Formula]
     inventory: str
     job_value: str = ""
+    present: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from data.errors import BadRequest, SourceGarbled
@@ -12,9 +12,11 @@ from data.metrics.prometheus_answers import vector
 from data.metrics.prometheus_found import Found
 from data.metrics.prometheus_http import Answer, Connection, without_collection
 from data.metrics.prometheus_latest import Latest, latest_query, missing_metrics, read_latest
+from data.metrics.prometheus_raw import Span
 from data.metrics.prometheus_site import site_of
+from data.metrics.prometheus_window import WindowReader, check_points, series_of_run, span_of
 from data.metrics.registry import METRICS
-from data.model import Reading
+from data.model import Reading, Scope, Series, Window, WindowReading
 from settings import MetricsSettings
 
 # Without any sign of the scrape interval; most sites scrape every 15 to 60 s.
@@ -58,6 +60,47 @@ class PrometheusSource:
         if not reading.devices and self._found.forget():
             reading = self._latest(metrics, moment)
         return reading
+
+    def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
+        """Raw samples with start <= time < end added up per (device, job label), for host metrics per (node, job).
+
+        A device that jobs share has one row for each of them, with the same samples. Bulk windows of more than
+        `RAW_LIMIT` samples a metric are added up by the server (see `prometheus_stats`).
+        """
+        check_metrics(metrics, host=True)
+        span = span_of(window)
+        exporters = self._exporters(span)
+        reader = WindowReader(self._connection, self._site)
+        stats = reader.stats(exporters, metrics, span, scope)
+        return WindowReading(
+            window=window,
+            stats=tuple(stats),
+            interval_seconds=next((interval for _, interval in exporters if interval), None),
+            dropped=dict(reader.dropped),
+            missing=tuple(missing_metrics(metrics, {stat.metric for stat in stats})),
+            warnings=tuple(reader.warnings),
+        )
+
+    def series(
+        self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
+    ) -> Iterable[Series]:
+        """Samples as they were taken, or means per step (at its begin); a gap stays a gap.
+
+        BadRequest for more than 11,000 points a series.
+        """
+        check_metrics(metrics, host=True)
+        span = span_of(window)
+        check_points(span, step_seconds, None)
+        exporters = self._exporters(span)
+        interval = next((interval for _, interval in exporters if interval), None)
+        check_points(span, step_seconds, interval)
+        runs = WindowReader(self._connection, self._site).runs(exporters, metrics, span, scope)
+        return tuple(series_of_run(run, span, step_seconds, interval) for run in runs)
+
+    def _exporters(self, span: Span) -> list[tuple[BoundDialect, float | None]]:
+        start, end = span.start / 1000.0, span.end / 1000.0
+        bound = self._found.dialects(start, end)
+        return [(each, self._found.interval(each, end - 0.001)) for each in bound]
 
     def _latest(self, metrics: Sequence[str], at: float | None) -> Reading:
         bound = self._device_dialects(None if at is None else at - _HOUR, at)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from data.errors import SourceError
@@ -75,20 +76,24 @@ class Found:
     def _find_dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
         names = {name.lower(): name for name in self.names(start, end)}
         bound = (bind(dialect, rank, names, self._site.names) for rank, dialect in enumerate(self._site.dialects))
-        return tuple(filter(None, bound))
+        return tuple(replace(each, present=self._labels(each, start, end)) for each in bound if each)
 
     def names(self, start: float | None, end: float | None) -> list[str]:
         """Names of all series of the span that fit the site's matchers (an index look-up on the server)."""
-        parameters: dict[str, str] = {}
-        if start is not None and end is not None:
-            parameters = {"start": f"{start:.3f}", "end": f"{end:.3f}"}
-        elif end is None:
-            now = time.time()
-            parameters = {"start": f"{now - _HOUR:.3f}", "end": f"{now:.3f}"}
+        parameters = _span(start, end)
         if self._site.matchers:
             parameters["match[]"] = selector(self._site.matchers)
         answer = self._connection.ask("/api/v1/label/__name__/values", parameters, tries=2)
         return [name for name in answer.data or [] if isinstance(name, str)]
+
+    def _labels(self, bound: BoundDialect, start: float | None, end: float | None) -> frozenset[str]:
+        """Label names of the exporter's series; empty where the server does not tell."""
+        parameters = {**_span(start, end), "match[]": series_of(bound, self._site, [bound.inventory])}
+        try:
+            names = self._connection.ask("/api/v1/labels", parameters, tries=1).data
+        except SourceError:
+            return frozenset()
+        return frozenset(names) if isinstance(names, list) else frozenset()
 
     def _find_interval(self, bound: BoundDialect, at: float | None) -> float | None:
         example = self._example(bound, at)
@@ -123,6 +128,13 @@ class Found:
         series = list(matrix(self._connection.query(query, at, tries=1).data, Counter()))
         gaps = [gap for _, times, _ in series for gap in (times[1:] - times[:-1]).tolist()]
         return round(statistics.median(gaps), 3) if gaps else None
+
+
+def _span(start: float | None, end: float | None) -> dict[str, str]:
+    if start is None or end is None:
+        now = time.time()
+        start, end = now - _HOUR, now
+    return {"start": f"{start:.3f}", "end": f"{end:.3f}"}
 
 
 def _is_target(labels: Mapping[str, str], example: Labels) -> bool:

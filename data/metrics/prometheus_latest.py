@@ -33,10 +33,10 @@ def latest_query(dialects: Sequence[tuple[BoundDialect, float]], site: Site, met
         names = _names(bound, metrics)
         if not names:
             continue
-        for host, matchers in host_choices(bound.dialect, site):
+        for host, matchers in host_choices(bound, site):
             values = series_of(bound, site, names, matchers)
             known = series_of(bound, site, [bound.inventory], matchers)
-            newest = f"max by ({_all_labels(bound, site, host)}) (timestamp({known}))"
+            newest = f"max by ({all_labels(bound, site, host)}) (timestamp({known}))"
             full.append(f'label_replace({newest}, "{INVENTORY}", {quoted(bound.id)}, "", "")')
             lean.append(f"max by ({_row_labels(bound, site, host)}) (last_over_time({values}[{milliseconds(age)}]))")
     return " or ".join(full + lean)
@@ -146,7 +146,8 @@ def _row_labels(bound: BoundDialect, site: Site, host: str) -> str:
     return _listed("__name__", host, *key, *site.job_labels(bound.dialect), *matched)
 
 
-def _all_labels(bound: BoundDialect, site: Site, host: str) -> str:
+def all_labels(bound: BoundDialect, site: Site, host: str) -> str:
+    """Labels that tell a device and its job in full, for `by (...)`."""
     labels = (label for role in _IDENTITY for label in bound.dialect.labels.get(role, ()))
     return _listed(host, *labels, *site.job_labels(bound.dialect))
 

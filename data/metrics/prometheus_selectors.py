@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from data.metrics.dialects import BoundDialect, Dialect
+from data.metrics.dialects import BoundDialect
 from data.metrics.prometheus_site import INSTANCE, Site
 from data.metrics.promql import any_of, equal, named, selector
+from data.model import Scope
 
 # What may stand around a node's name in a host label: a domain, a port.
 _AFTER_HOST = r"(\..*)?(:[0-9]+)?"
 
 
-def host_choices(dialect: Dialect, site: Site) -> Iterator[tuple[str, tuple[str, ...]]]:
+def host_choices(bound: BoundDialect, site: Site) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each label that may hold the host, with matchers for the series in which it does and no better one does."""
-    labels = site.host_labels(dialect)
+    labels = site.host_labels(bound.dialect)
+    here = [label for label in labels if label in bound.present]
+    # `instance` is everywhere: it stands in only where no label of the exporter's own says the host
+    labels = [label for label in here if label != INSTANCE] or here or list(labels)
     for position, label in enumerate(labels):
         absent = tuple(equal(better, "") for better in labels[:position])
         is_sure = label == INSTANCE or len(labels) == 1
@@ -33,11 +37,22 @@ def nodes_matcher(label: str, nodes: Iterable[str]) -> str:
     return any_of(label, nodes, after=_AFTER_HOST)
 
 
-def jobs_matchers(dialect: Dialect, site: Site, jobs: Iterable[str]) -> Sequence[str]:
+def jobs_matchers(bound: BoundDialect, site: Site, jobs: Iterable[str]) -> Iterator[str]:
     """One matcher per label that may hold the job id; a label that holds more than the id is searched."""
     listed = sorted(jobs)
-    plain, *paths = site.job_labels(dialect) or ("",)
-    if not plain:
-        return ()
-    searched = [any_of(label, listed, before=".*job_", after="(/.*)?") for label in paths]
-    return [any_of(plain, listed), *searched]
+    for position, label in enumerate(site.job_labels(bound.dialect)):
+        if not bound.present or label in bound.present:
+            yield any_of(label, listed) if position == 0 else any_of(label, listed, before=".*job_", after="(/.*)?")
+
+
+def scoped(bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope | None) -> Iterator[str]:
+    """Selectors that together hold the series of the scope; a series may be in several."""
+    if scope is None or (scope.job_labels is None and scope.nodes is None):
+        yield series_of(bound, site, names)
+        return
+    if scope.job_labels:
+        for matcher in jobs_matchers(bound, site, scope.job_labels):
+            yield series_of(bound, site, names, [matcher])
+    if scope.nodes:
+        for host, matchers in host_choices(bound, site):
+            yield series_of(bound, site, names, [*matchers, nodes_matcher(host, scope.nodes)])

@@ -63,6 +63,10 @@ def screen(raw: Floats, scale: float, metric: Metric, dropped: Counter[str]) -> 
     return values, finite & ~blank & ~implausible
 
 
+def is_blank(raw: float) -> bool:
+    return bool(np.isin(raw, _BLANKS))
+
+
 def bounds(metric: Metric) -> tuple[float, float]:
     """The lowest and highest plausible value, a rounding hair included."""
     low = _LOWEST_CELSIUS if metric.unit == "celsius" else 0.0

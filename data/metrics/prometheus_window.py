@@ -1,0 +1,177 @@
+"""Windows and series: raw samples where their number allows it, the server's own sums beyond."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from data.errors import BadRequest
+from data.metrics.devices import Fleet
+from data.metrics.dialects import BoundDialect
+from data.metrics.prometheus_answers import vector
+from data.metrics.prometheus_http import Connection
+from data.metrics.prometheus_raw import RawReader, Run, Span, put_together
+from data.metrics.prometheus_site import Site
+from data.metrics.prometheus_stats import Sums, can_be_summed, is_doubtful, read_sums, sums_query
+from data.metrics.registry import METRICS
+from data.metrics.samples import Samples, binned, idle_count
+from data.model import Scope, Series, Window, WindowStat
+
+# Raw samples of one metric beyond which the server adds up instead: about 5 s of reading.
+RAW_LIMIT = 3_000_000
+POINT_LIMIT = 11_000
+
+Exporter = tuple[BoundDialect, float | None]
+
+
+class WindowReader:
+    """Reads one question; `dropped`, `warnings` and `measured` tell what happened on the way."""
+
+    def __init__(self, connection: Connection, site: Site, raw_limit: int = RAW_LIMIT) -> None:
+        self.dropped: Counter[str] = Counter()
+        self.warnings: list[str] = []
+        self._connection = connection
+        self._site = site
+        self._raw_limit = raw_limit
+
+    def stats(
+        self, exporters: Sequence[Exporter], metrics: Sequence[str], span: Span, scope: Scope | None
+    ) -> list[WindowStat]:
+        """Statistics per (device, job label), for host metrics per (node, job label)."""
+        by_server, raw = [], []
+        for bound, interval in exporters:
+            summed = self._summed(bound, metrics, span, scope, interval)
+            by_server.append((bound, [s for name in summed for s in self._sums(bound, name, span, interval)]))
+            raw.append((bound, self._runs(bound, [m for m in metrics if m not in summed], span, scope, interval)))
+        stats = [_stat(run) for run in put_together(raw)]
+        return stats + _merged(by_server, stats)
+
+    def runs(self, exporters: Sequence[Exporter], metrics: Sequence[str], span: Span, scope: Scope | None) -> list[Run]:
+        return put_together([(bound, self._runs(bound, metrics, span, scope, every)) for bound, every in exporters])
+
+    def _runs(
+        self, bound: BoundDialect, metrics: Sequence[str], span: Span, scope: Scope | None, interval: float | None
+    ) -> list[Run]:
+        reader = RawReader(self._connection, self._site, self.dropped)
+        runs = reader.runs(bound, metrics, span, scope, interval)
+        self.warnings += [text for text in reader.warnings if text not in self.warnings]
+        return runs
+
+    def _summed(
+        self, bound: BoundDialect, metrics: Sequence[str], span: Span, scope: Scope | None, interval: float | None
+    ) -> list[str]:
+        """Metrics that are too many to read raw; none while a scope limits the devices."""
+        if scope is not None and (scope.job_labels is not None or scope.nodes is not None):
+            return []
+        wanted = [name for name in metrics if can_be_summed(bound, METRICS[name])]
+        if not wanted or interval is None:
+            return []
+        devices = RawReader(self._connection, self._site, self.dropped).count(bound, span)
+        return wanted if devices * span.seconds / interval > self._raw_limit else []
+
+    def _sums(self, bound: BoundDialect, name: str, span: Span, interval: float | None) -> list[Sums]:
+        """The server's sums, with the devices that have an impossible extreme read again sample by sample."""
+        metric, term = METRICS[name], bound.formulas[name][0]
+        query = sums_query(bound, self._site, metric, span.seconds, interval or 1.0)
+        answer = self._connection.query(query, (span.end - 1) / 1000.0)
+        self.warnings += [text for text in answer.warnings if text not in self.warnings]
+        sums = list(read_sums(vector(answer.data, self.dropped), bound, self._site, metric))
+        doubtful = frozenset(each.node for each in sums if is_doubtful(each, term, metric))
+        if not doubtful:
+            return sums
+        again = self._runs(bound, [name], span, Scope(nodes=doubtful), interval)
+        return [each for each in sums if each.node not in doubtful] + [_sums(run) for run in again if run.device]
+
+
+def _stat(run: Run) -> WindowStat:
+    values, samples = run.samples.values, run.samples
+    return WindowStat(
+        metric=run.metric,
+        node=run.node,
+        device=run.device,
+        job_label=run.job,
+        sum=float(values.sum()) if samples.increase is None else samples.increase,
+        count=len(values),
+        minimum=float(values.min()),
+        maximum=float(values.max()),
+        idle_count=idle_count(values, METRICS[run.metric]),
+    )
+
+
+def _sums(run: Run) -> Sums:
+    stat = _stat(run)
+    assert run.device is not None
+    return Sums(
+        stat.metric, run.node, run.device, run.job, stat.sum, stat.count, stat.minimum, stat.maximum, stat.idle_count
+    )
+
+
+def _merged(by_server: Iterable[tuple[BoundDialect, Sequence[Sums]]], known: Sequence[WindowStat]) -> list[WindowStat]:
+    """Sums of several exporters as one set, by the rules of `put_together`."""
+    fleet = Fleet()
+    taken: dict[tuple[str, int], int] = {}
+    chosen: list[tuple[int, Sums]] = []
+    for stat in known:
+        if stat.device is not None:
+            number = fleet.add(stat.device)
+            if number is not None:
+                taken[(stat.metric, number)] = -1
+    for rank, (_, sums) in enumerate(by_server):
+        for each in sums:
+            number = fleet.add(each.device)
+            if number is not None and taken.setdefault((each.metric, number), rank) == rank:
+                chosen.append((number, each))
+    stats = []
+    for number, each in chosen:
+        pieces = fleet.slices(number)
+        if not pieces:
+            stats.append(_window_stat(each, fleet, number, each.job))
+        elif METRICS[each.metric].is_whole_card:
+            free = [piece for piece in pieces if (each.metric, piece) not in taken]
+            stats += [_window_stat(each, fleet, piece, None) for piece in free]
+    return stats
+
+
+def _window_stat(each: Sums, fleet: Fleet, number: int, job: str | None) -> WindowStat:
+    return WindowStat(
+        each.metric,
+        each.node,
+        fleet[number],
+        job,
+        each.sum,
+        each.count,
+        each.minimum,
+        each.maximum,
+        each.idle_count,
+    )
+
+
+def span_of(window: Window) -> Span:
+    """The window in milliseconds; BadRequest when it has no length."""
+    span = Span(round(window.start.timestamp() * 1000), round(window.end.timestamp() * 1000))
+    if span.end <= span.start:
+        raise BadRequest(f"the window from {window.start} to {window.end} has no length")
+    return span
+
+
+def series_of_run(run: Run, span: Span, step_seconds: float | None, interval: float | None) -> Series:
+    """One run as a series; means per step when a step longer than the spacing is asked."""
+    samples = run.samples
+    if METRICS[run.metric].is_counter:
+        samples = Samples(samples.times, samples.values)
+    if step_seconds and step_seconds > (interval or 0.0):
+        samples = binned(samples, span.start, max(1, round(step_seconds * 1000)))
+    times = np.round(samples.times / 1000.0, 3)
+    return Series(run.metric, run.node, run.device, run.job, tuple(times.tolist()), tuple(samples.values.tolist()))
+
+
+def check_points(span: Span, step_seconds: float | None, interval: float | None) -> None:
+    """Raise BadRequest for more points a series than a plot (and Prometheus itself) takes."""
+    step = step_seconds or interval
+    if step and span.seconds / step > POINT_LIMIT:
+        raise BadRequest(
+            f"{span.seconds:g} s in steps of {step:g} s are more than {POINT_LIMIT} points a series",
+            hint=f"Choose a step of at least {span.seconds / POINT_LIMIT:.0f} s.",
+        )
