@@ -65,8 +65,13 @@ def attention(snapshot: ClusterSnapshot) -> tuple[Attention, ...]:
         *_silent(snapshot, by_node),
         *_notes(snapshot),
     ]
-    order = tuple(Severity)
-    return tuple(sorted(found, key=lambda one: (order.index(one.severity), -one.gpus, one.kind, one.subject)))
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(one: Attention) -> tuple[int, bool, int, str, str]:
+    """A source that fails stands above all: it makes everything else doubtful."""
+    severity = tuple(Severity).index(one.severity)
+    return (severity, one.kind != "source_failing", -one.gpus, one.kind, one.subject)
 
 
 def _sources(snapshot: ClusterSnapshot) -> Iterator[Attention]:

@@ -14,7 +14,9 @@ from tests.live.builders import NOW, STATES, make_job, make_node, measure, measu
 
 HELD = {GpuState.BUSY, GpuState.IDLE, GpuState.UNMEASURED}
 NODES = ["gpu01", "gpu02", "mig01"]
-POOLS = st.dictionaries(st.sampled_from(["", "h100", "kepler", "1g.10gb", "a100_3g.20gb"]), st.integers(0, 5), max_size=2)
+POOLS = st.dictionaries(
+    st.sampled_from(["", "h100", "kepler", "1g.10gb", "a100_3g.20gb"]), st.integers(0, 5), max_size=2
+)
 
 
 @st.composite

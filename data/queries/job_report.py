@@ -1,0 +1,186 @@
+"""One job's efficiency report and findings, running or finished. At most two requests of each kind, kept a while."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from data.errors import BadRequest, CannotKnow, NotFound, SourceError
+from data.findings import Finding, JobFacts, partition_facts
+from data.findings import find as find_in
+from data.metrics.registry import METRICS
+from data.model import Device, Job, Scope, Series, Viewer, Window, WindowReading
+from data.queries.scope import may_see
+from data.report import JobReport, build_report, combine
+from data.slurm.job_ids import job_id as parse_job_id
+from data.sources import Sources
+
+REPORT_METRICS = tuple(name for name, metric in METRICS.items() if not metric.is_derived)
+_SWING_METRICS = ("gpu_utilization", "graphics_engine_activity")
+_MOST_POINTS = 2_000
+_MOST_NODES_OF_SERIES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class JobAnswer:
+    """The report, the findings, the job's earlier attempts (newest first), and in words what could not be asked."""
+
+    report: JobReport
+    findings: tuple[Finding, ...]
+    attempts: tuple[Job, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def job_answer(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> JobAnswer:
+    """Answer for one job, by any written form of its id (123, 123_7, 123+1, 123.batch).
+
+    A het job's id means all of its parts. Raises NotFound for a job that does not exist or may not be seen (one
+    answer for both), BadRequest for what is no id or names a whole array, SourceError when Slurm does not answer.
+    """
+    text = _without_step(job_id)
+    now = sources.clock()
+    moment = now if at is None else at
+    if moment > now:
+        raise BadRequest(f"{moment.isoformat()} is in the future", hint="Choose a past moment.")
+    rows = sources.recent.get(("job", text), lambda: sources.scheduler.job(text))
+    seen = [job for job in rows if may_see(viewer, job) and _existed(job, moment)]
+    parts = _newest_parts(text, seen)
+    if not parts:
+        raise NotFound(
+            f"There is no job {text}, or you may not see it", hint="Check the number; see your jobs in the list."
+        )
+    key = ("report", tuple(part.key for part in parts), tuple(part.state for part in parts), at)
+    made = sources.recent.get(key, lambda: _answer(sources, parts, moment))
+    shown = {part.key for part in parts}
+    return replace(made, attempts=tuple(job for job in seen if job.key not in shown))
+
+
+def job_report(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> JobReport:
+    """Answer with the report alone; see `job_answer`."""
+    return job_answer(viewer, sources, job_id, at).report
+
+
+def job_findings(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> tuple[Finding, ...]:
+    """Answer with the findings alone; see `job_answer`."""
+    return job_answer(viewer, sources, job_id, at).findings
+
+
+def _without_step(text: str) -> str:
+    parse_job_id(text)
+    return text.strip().split(".", 1)[0]
+
+
+def _existed(job: Job, moment: datetime) -> bool:
+    return job.submit_time is None or job.submit_time <= moment
+
+
+def _newest_parts(text: str, rows: Sequence[Job]) -> list[Job]:
+    """The newest attempt of each part that the id names; one, except for a het job."""
+    newest: dict[str, Job] = {}
+    for job in sorted(rows, key=_age_order, reverse=True):
+        newest.setdefault(job.display_id, job)
+    if len(newest) < 2:
+        return list(newest.values())
+    if text in newest:
+        return [newest[text]]
+    if all(job.het_job_id is not None for job in newest.values()):
+        return list(newest.values())
+    names = ", ".join(sorted(newest)[:5])
+    raise BadRequest(f"{text} is an array of {len(newest)} tasks", hint=f"Name one of them, such as {names}.")
+
+
+def _age_order(job: Job) -> tuple[float, float]:
+    return tuple(0.0 if time is None else time.timestamp() for time in (job.submit_time, job.start_time))  # type: ignore[return-value]
+
+
+def _answer(sources: Sources, parts: Sequence[Job], moment: datetime) -> JobAnswer:
+    unknown: list[str] = []
+    settings = sources.settings
+    picture = sources.live.picture()
+    inventory = {place: known.device for place, known in picture.inventory.places.items()}
+    as_then = [_as_of(part, moment) for part in parts]
+    readings = _readings(sources, as_then, moment, unknown)
+    series = _series(sources, as_then, moment, readings)
+    reports = [_report(sources, part, readings, series, inventory, moment) for part in as_then]
+    report = combine(reports, limits=settings.judgement, findings=settings.findings)
+    facts = partition_facts(as_then[0], picture.snapshot.nodes, picture.snapshot.partitions)
+    findings = find_in(JobFacts(report, settings.findings, settings.judgement, facts))
+    return JobAnswer(report, findings, unknown=tuple(unknown))
+
+
+def _as_of(job: Job, moment: datetime) -> Job:
+    """The job as it was at the moment: running where it ended later, waiting where it started later."""
+    if job.start_time is not None and job.start_time > moment:
+        return replace(job, state="PENDING", start_time=None, end_time=None, nodes=(), devices=(), exit_code=None)
+    if job.end_time is not None and job.end_time > moment:
+        return replace(job, state="RUNNING", end_time=None, elapsed_seconds=None, exit_code=None, admin_comment=None)
+    return job
+
+
+def _window(parts: Sequence[Job], moment: datetime) -> Window | None:
+    """From the first start to the last end or now; None before any start."""
+    starts = [part.start_time for part in parts if part.start_time is not None]
+    if not starts:
+        return None
+    end = max(part.end_time or moment for part in parts if part.start_time is not None)
+    return Window(min(starts), end) if end > min(starts) else None
+
+
+def _scope(parts: Sequence[Job]) -> Scope:
+    labels = frozenset(name for part in parts for name in (str(part.job_id), part.display_id))
+    return Scope(labels, frozenset(node for part in parts for node in part.nodes))
+
+
+def _readings(sources: Sources, parts: Sequence[Job], moment: datetime, unknown: list[str]) -> WindowReading | None:
+    window = _window(parts, moment)
+    if window is None:
+        return None
+    try:
+        return sources.metrics.window(REPORT_METRICS, window, _scope(parts))
+    except CannotKnow as err:
+        unknown.append(f"Nothing was read from the metrics: {err}.")
+    except SourceError:
+        unknown.append("The metrics server did not answer; the numbers are those that Slurm has, if any.")
+    return None
+
+
+def _series(
+    sources: Sources, parts: Sequence[Job], moment: datetime, readings: WindowReading | None
+) -> tuple[Series, ...]:
+    """The utilization of a small job, to see how it swings; a failure costs only that."""
+    window = _window(parts, moment)
+    nodes = {node for part in parts for node in part.nodes}
+    if window is None or readings is None or not readings.stats or len(nodes) > _MOST_NODES_OF_SERIES:
+        return ()
+    step = max(readings.interval_seconds or 30.0, window.seconds / _MOST_POINTS)
+    try:
+        return tuple(sources.metrics.series(_SWING_METRICS, window, _scope(parts), step))
+    except (SourceError, BadRequest):
+        return ()
+
+
+def _report(
+    sources: Sources,
+    part: Job,
+    readings: WindowReading | None,
+    series: Sequence[Series],
+    inventory: dict[tuple[str, int], Device],
+    moment: datetime,
+) -> JobReport:
+    settings = sources.settings
+    usable = readings if readings is not None and _is_of(part, readings) else None
+    return build_report(
+        part,
+        usable,
+        now=moment,
+        limits=settings.judgement,
+        findings=settings.findings,
+        inventory=inventory,
+        series=series,
+    )
+
+
+def _is_of(part: Job, readings: WindowReading) -> bool:
+    """Whether the window suits this part: the parts of a het job start together."""
+    return part.start_time is not None and part.start_time - readings.window.start < timedelta(seconds=30)
