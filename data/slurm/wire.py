@@ -62,7 +62,7 @@ class Endpoint:
             hint = "see whether slurmrestd runs there and slurm.url is right"
             raise SourceUnreachable(f"cannot reach {self.address}: {err.strerror or err}", hint=hint) from err
         finally:
-            connection.close()
+            connection.end()
 
 
 def endpoint(url: str, ca_file: Path | None) -> Endpoint:
@@ -107,16 +107,23 @@ class _Connection(http.client.HTTPConnection):
         super().__init__(place.host, place.port)
         self._place = place
         self._deadline = deadline
+        self._socket: socket.socket | None = None
 
     def connect(self) -> None:
-        plain = self._plain()
+        self._socket = self._connected()
         if self._place.tls is not None:
-            plain.settimeout(_remaining(self._deadline))
-            plain = self._place.tls.wrap_socket(plain, server_hostname=self._place.host)
-        plain.settimeout(_remaining(self._deadline))
-        self.sock = _DeadlineSocket(plain, self._deadline)
+            self._socket.settimeout(_remaining(self._deadline))
+            self._socket = self._place.tls.wrap_socket(self._socket, server_hostname=self._place.host)
+        self._socket.settimeout(_remaining(self._deadline))
+        self.sock = _DeadlineSocket(self._socket, self._deadline)
 
-    def _plain(self) -> socket.socket:
+    def end(self) -> None:
+        """Close for good; `close` is called by http.client while the answer is still to be read."""
+        self.close()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _connected(self) -> socket.socket:
         if not self._place.socket_path:
             return socket.create_connection((self._place.host, self._place.port), _remaining(self._deadline))
         plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -143,7 +150,7 @@ class _DeadlineSocket:
         return io.BufferedReader(_DeadlineReader(self._plain, self._deadline), CHUNK_BYTES)
 
     def close(self) -> None:
-        self._plain.close()
+        """Nothing: the connection ends the socket when the answer was read."""
 
 
 class _DeadlineReader(io.RawIOBase):
