@@ -6,27 +6,26 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
-from data.errors import FullwarpError, NotFound, SettingsError, SourceError
+from data.errors import FullwarpError, NotFound, SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from data.model import Association, NodeFilter, Viewer
-    from data.settings_file import LoadedSettings
-    from data.sources import Sources
+    from data.model import NodeFilter
+    from data.queries.job_report import JobAnswer
     from settings import Settings
+    from terminal.session import View
 
 FINE, NO, WRONG = 0, 1, 2
 PIPE_WIDTH = 250
+SHORT_STATES = {"R": "RUNNING", "PD": "PENDING", "S": "SUSPENDED", "CG": "COMPLETING"}
 
 commands = typer.Typer(
     name="fullwarp",
@@ -45,43 +44,19 @@ StateOption = Annotated[list[str] | None, typer.Option("--state", "-t", help="On
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What a command that reads stands on. `at` None = now."""
-
-    sources: Sources
-    viewer: Viewer
-    zone: ZoneInfo
-    at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What the options before the command say, and what is opened for it once."""
+class Asked:
+    """The options before the command."""
 
     is_demo: bool
     config: Path | None
 
-    def loaded(self) -> LoadedSettings:
-        from data.settings_file import LoadedSettings, demo_settings, load_settings
-
-        if self.is_demo:
-            return LoadedSettings(demo_settings())
-        loaded = load_settings(self.config)
-        for ignored in loaded.ignored:
-            _tell(f"ignored: {ignored}")
-        return loaded
-
     def view(self, at: str = "") -> View:
-        """Open the sources for who asks. Raises SettingsError where nobody may ask from a terminal."""
-        from data.moment import parse_moment
-        from data.sources import open_sources
+        from terminal.session import open_view
 
-        settings = self.loaded().settings
-        _refuse_header(settings)
-        zone = ZoneInfo(settings.site_timezone)
-        moment = parse_moment(at, datetime.now(UTC), zone)
-        sources = open_sources(settings)
-        return View(sources, _viewer(settings, sources), zone, moment)
+        view = open_view(self.config, at, is_demo=self.is_demo)
+        for ignored in view.ignored:
+            _tell(f"ignored: {ignored}")
+        return view
 
 
 @commands.callback()
@@ -90,7 +65,7 @@ def options(
     demo: Annotated[bool, typer.Option("--demo", help="Use the simulated cluster; no settings are needed.")] = False,
     config: Annotated[Path | None, typer.Option("--config", help="Settings file (TOML).")] = None,
 ) -> None:
-    context.obj = Session(demo, config)
+    context.obj = Asked(demo, config)
 
 
 @commands.command()
@@ -107,17 +82,10 @@ def demo(
 @commands.command()
 def serve(context: typer.Context) -> None:
     """Start the dashboard (behind a proxy that names the user)."""
-    from settings import IdentityKind
+    from terminal.session import load, web_settings
 
-    session: Session = context.obj
-    settings = session.loaded().settings
-    if settings.identity.kind is not IdentityKind.HEADER and not session.is_demo:
-        raise SettingsError(
-            f"serve needs identity.kind = header, and it is {settings.identity.kind}",
-            hint="unix is for the terminal and for Passenger, demo comes with `fullwarp demo`. "
-            "Give serve a settings file of its own: fullwarp --config FILE serve.",
-        )
-    _serve(settings)
+    asked: Asked = context.obj
+    _serve(web_settings(load(asked.config, is_demo=asked.is_demo), is_demo=asked.is_demo))
 
 
 def _serve(settings: Settings) -> None:
@@ -145,11 +113,12 @@ def check(
     from data.check import Verdict, look
     from data.sources import open_sources
     from terminal.checks import check_lines, closing_line
+    from terminal.session import load
 
     if init:
         _write_example(Path("fullwarp.toml"))
         return
-    loaded = context.obj.loaded()
+    loaded = load(context.obj.config, is_demo=context.obj.is_demo)
     sources = open_sources(loaded.settings)
     found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics))
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
@@ -191,6 +160,54 @@ def nodes(
     _show(found, lambda rows, width: node_lines(rows, view.zone, width), as_json)
 
 
+@commands.command()
+def jobs(
+    context: typer.Context,
+    user: UserOption = None,
+    account: Annotated[list[str] | None, typer.Option("--account", "-A", help="Only this account's.")] = None,
+    partition: PartitionOption = None,
+    state: StateOption = None,
+    sort: Annotated[str, typer.Option(help="Field to sort by, such as -gpus or utilization.")] = "id",
+    limit: Annotated[int, typer.Option(help="The most rows.")] = 100,
+    at: At = "",
+    as_json: AsJson = False,
+) -> None:
+    """List running, pending and suspended jobs."""
+    from data.model import JobFilter
+    from data.queries.jobs import jobs as ask
+    from terminal.jobs import job_lines
+
+    view = context.obj.view(at)
+    states = frozenset(SHORT_STATES.get(word.upper(), word.upper()) for word in state or ())
+    wanted = JobFilter(states, frozenset(user or ()), frozenset(account or ()), frozenset(partition or ()))
+    found = ask(view.viewer, view.sources, wanted, view.at, sort, limit)
+    _show(found, lambda page, width: job_lines(page, view.zone, width), as_json)
+
+
+@commands.command()
+def job(
+    context: typer.Context,
+    job_id: Annotated[str, typer.Argument(metavar="ID", help="123, 123_7 (array task) or 123+1 (part of a het job).")],
+    at: At = "",
+    as_json: AsJson = False,
+) -> None:
+    """Report one job: what it was given, what it used, what to change."""
+    from data.queries.job_report import job_answer
+    from data.queries.pending import waiting
+    from terminal.jobs import waiting_lines
+    from terminal.report import report_lines
+
+    view = context.obj.view(at)
+    found = job_answer(view.viewer, view.sources, job_id, view.at)
+
+    def lines(answer: JobAnswer, width: int) -> Iterable[RenderableType]:
+        yield from report_lines(answer, view.zone, width)
+        if answer.report.job.state == "PENDING":
+            yield from waiting_lines(waiting(view.viewer, view.sources, job_id, view.at), view.zone)
+
+    _show(found, lines, as_json)
+
+
 def _node_filter(partition: list[str] | None = None, state: list[str] | None = None, text: str = "") -> NodeFilter:
     from data.model import NodeFilter
 
@@ -210,36 +227,6 @@ def _write_example(path: Path) -> None:
     except OSError as err:
         raise SettingsError(f"{path} cannot be written here: {err.strerror}") from err
     _tell(f"Wrote {path}. Change it, then run: fullwarp check")
-
-
-def _refuse_header(settings: Settings) -> None:
-    from settings import IdentityKind
-
-    if settings.identity.kind is IdentityKind.HEADER:
-        raise SettingsError(
-            "identity.kind = header says who asks in the browser, and not in a terminal",
-            hint='For the terminal use a settings file (owned by root) with\n  [identity]\n  kind = "unix"\n'
-            "and give the server one of its own: fullwarp --config FILE serve. Without a cluster: fullwarp --demo.",
-        )
-
-
-def _viewer(settings: Settings, sources: Sources) -> Viewer:
-    from identity import Unidentified, demo_viewer, unix_viewer
-    from settings import IdentityKind
-
-    viewer_of = demo_viewer if settings.identity.kind is IdentityKind.DEMO else unix_viewer
-    try:
-        return viewer_of(settings.identity, _associations(sources))
-    except Unidentified as err:
-        raise SettingsError(str(err)) from err
-
-
-def _associations(sources: Sources) -> Sequence[Association]:
-    """Slurm's account tree; empty while it cannot be had, which makes nobody staff."""
-    try:
-        return sources.associations()
-    except SourceError:
-        return ()
 
 
 def _show(answer: Any, lines: Callable[[Any, int], Iterable[RenderableType]], as_json: bool) -> None:

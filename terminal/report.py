@@ -11,9 +11,10 @@ from rich.text import Text
 
 from data.efficiency import Judgement, Level, Share
 from data.findings import Finding, Severity
+from data.queries.job_report import JobAnswer
 from data.report import GpuUse, JobReport, NodeUse, UseSource
 from data.words import clock, count, duration, gib_of, gpu_hours, number, of, percent
-from terminal.tables import Column, bar, cell, line, table
+from terminal.tables import Column, bar, cell, clean, line, table
 
 STYLES = {Level.GOOD: "green", Level.LOW: "yellow", Level.BAD: "red", Level.NOT_JUDGED: ""}
 SIGNS = {Severity.BROKEN: ("!!", "bold red"), Severity.WASTE: ("! ", "yellow"), Severity.NOTE: ("- ", "cyan")}
@@ -41,16 +42,21 @@ GPU_COLUMNS = (
 )
 
 
-def report_lines(report: JobReport, findings: Sequence[Finding], zone: tzinfo, width: int) -> Iterator[RenderableType]:
+def report_lines(answer: JobAnswer, zone: tzinfo, width: int) -> Iterator[RenderableType]:
     """The whole report; a het job part by part, with the findings of all at the end."""
+    report = answer.report
     for part in report.components or (report,):
         yield from _head(part, zone)
-        yield Text()
         yield from _meters(part)
         yield from _tables(part, width)
         yield from _remarks(part)
-    yield Text()
-    yield from finding_lines(findings)
+    for text in answer.unknown:
+        yield line(("Not known: ", "yellow"), text)
+    if answer.attempts:
+        yield line(f"{count(len(answer.attempts), 'earlier attempt')} of this job, not shown.")
+    if report.job.start_time is not None:
+        yield Text()
+        yield from finding_lines(answer.findings)
 
 
 def _head(report: JobReport, zone: tzinfo) -> Iterator[Text]:
@@ -69,7 +75,8 @@ def _head(report: JobReport, zone: tzinfo) -> Iterator[Text]:
 
 def _given(report: JobReport) -> str:
     job = report.job
-    gpus = "GPU count not known" if report.gpu_count is None else count(report.gpu_count, "GPU")
+    held = job.requested.gpus if job.start_time is None else report.gpu_count
+    gpus = "GPU count not known" if held is None else count(held, "GPU")
     cpus = job.allocated.cpus or job.requested.cpus
     nodes = len(job.nodes) or job.requested.nodes
     parts = [count(nodes, "node") if nodes else "", gpus, count(cpus, "core") if cpus else ""]
@@ -79,6 +86,7 @@ def _given(report: JobReport) -> str:
 def _meters(report: JobReport) -> Iterator[Text]:
     if report.job.start_time is None:
         return
+    yield Text()
     judged = report.judgements
     if report.gpu_count != 0:
         gpus = of(report.utilization.measured, report.utilization.total, "GPU")
@@ -96,7 +104,7 @@ def _meters(report: JobReport) -> Iterator[Text]:
 def _meter(name: str, value: float | None, words: str, judgement: Judgement | None) -> Text:
     level = judgement.level if judgement else Level.NOT_JUDGED
     meter = bar(value, STYLES[level])
-    return Text.assemble(f"{name:<16}", meter, f" {cell(percent(value)):>8}  {words}", _verdict(judgement, value))
+    return Text.assemble(f"{name:<16}", meter, f" {cell(percent(value)):>8}  {clean(words)}", _verdict(judgement, value))
 
 
 def _verdict(judgement: Judgement | None, value: float | None) -> tuple[str, str]:
@@ -157,7 +165,8 @@ def _gpu_notes(gpu: GpuUse) -> Iterator[str]:
 
 
 def _remarks(report: JobReport) -> Iterator[Text]:
-    yield Text()
+    if report.faults or report.notes or report.job.end_time is not None:
+        yield Text()
     sources = {report.gpu_source, report.host_source} - {UseSource.NONE}
     if sources and report.job.end_time is not None:
         yield line(f"Measured by: {', '.join(sorted(sources))}")

@@ -5,6 +5,7 @@ Names of jobs, users and nodes come from others: whatever a terminal could take 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,8 +29,12 @@ class Column:
 
 
 def clean(text: str) -> str:
-    """Text without control, format and surrogate characters."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    """Text without control, format and surrogate characters, and with plain spaces for all others."""
+    return "".join(char if char.isprintable() else _instead(char) for char in text)
+
+
+def _instead(char: str) -> str:
+    return " " if unicodedata.category(char) == "Zs" else "\N{REPLACEMENT CHARACTER}"
 
 
 def cell(text: str | None) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console
 from data.efficiency import NOTHING, UNMEASURED, GpuHours, Judgement, Level, Mean, Share
 from data.findings import Finding, Severity
 from data.model import Device, Job, Tres
+from data.queries.job_report import JobAnswer
 from data.report import GpuUse, JobReport, MetricUse, NodeUse, UseSource
 from terminal.report import report_lines
 
@@ -64,7 +65,7 @@ def report(**changes: object) -> JobReport:
 def shown(made: JobReport, findings: Sequence[Finding] = (), width: int = 80) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False, emoji=False)
-    for item in report_lines(made, findings, UTC, width):
+    for item in report_lines(JobAnswer(made, tuple(findings)), UTC, width):
         console.print(item)
     return stream.getvalue()
 
@@ -72,7 +73,7 @@ def shown(made: JobReport, findings: Sequence[Finding] = (), width: int = 80) ->
 def test_a_report_says_of_how_many_gpus_it_speaks() -> None:
     out = shown(report())
     assert "12 %  1 of 2 GPUs  (partly measured)" in out
-    assert "214 of 1\u2009000 GiB  low" in out
+    assert "214 of 1 000 GiB  low" in out
     assert "5 h of 1 d" in out
 
 

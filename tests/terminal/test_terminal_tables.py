@@ -34,6 +34,10 @@ def test_names_that_look_like_markup_are_shown_as_they_are() -> None:
     assert "[red]x[/red] :smile:" in shown(table([Column("NAME")], [["[red]x[/red] :smile:"]], 80))
 
 
+def test_thin_spaces_of_numbers_become_plain_ones() -> None:
+    assert clean("1\u2009264\xa0h") == "1 264 h"
+
+
 @pytest.mark.parametrize(("text", "wanted"), [(None, "–"), ("", "–"), ("not measured", "–"), ("0 %", "0 %")])
 def test_absent_is_a_dash_and_zero_is_zero(text: str | None, wanted: str) -> None:
     assert cell(text) == wanted
