@@ -59,7 +59,8 @@ class JobFacts:
     def sound_gpus(self) -> tuple[GpuUse, ...]:
         """Allocated GPUs whose own numbers can be trusted; () when the job's mapping cannot."""
         report = self.report
-        if not self.is_old_enough or report.faults or report.is_too_short or self._was_suspended:
+        was_suspended = report.suspended_share > self.limits.max_suspended_share
+        if not self.is_old_enough or report.faults or report.is_too_short or was_suspended:
             return ()
         return tuple(gpu for gpu in report.measured_gpus if self._is_sound(gpu))
 
@@ -82,11 +83,6 @@ class JobFacts:
     def cpu_utilization(self) -> float | None:
         """The job's CPU utilization where it is sound and plausible."""
         return self.report.cpu.countable if self.are_hosts_sound else None
-
-    @property
-    def _was_suspended(self) -> bool:
-        wall = (self.report.elapsed_seconds or 0.0) + self.job.suspended_seconds
-        return wall > 0 and self.job.suspended_seconds / wall > self.limits.max_suspended_share
 
     def _is_sound(self, gpu: GpuUse) -> bool:
         if gpu.is_shared or gpu.join is JoinMethod.NODE_ESTIMATE:

@@ -63,8 +63,8 @@ def build_report(
     """
     limits_of_findings = findings or FindingLimits()
     interval = interval_seconds or (readings.interval_seconds if readings else None)
-    early = tuple(one for one in (readings, host) if one is not None and _is_early(one, job, interval))
-    usable = [one for one in (readings, host) if one is not None and one not in early]
+    given = [one for one in (readings, host) if one is not None and job.start_time is not None]
+    usable = [one for one in given if not _is_early(one, job, interval)]
     period = _period(job, usable[0] if usable else None, now, interval)
     stats = tuple(stat for one in usable for stat in one.stats)
     decoded = js1.decode(job.admin_comment)
@@ -72,7 +72,11 @@ def build_report(
     measured = _measure(job, allocation, stats, decoded.summary, period, inventory)
     rows = with_swings(measured.rows, series, low=limits_of_findings.swing_low, high=limits_of_findings.swing_high)
     faults = (
-        *(("The window begins before this attempt of the job: its numbers were left out.",) if early else ()),
+        *(
+            ("The window begins before this attempt of the job: its numbers were left out.",)
+            if len(usable) < len(given)
+            else ()
+        ),
         *measured.faults,
         *mapping_faults(rows, limits_of_findings),
     )
@@ -157,12 +161,14 @@ def _assemble(
 
 
 def _nodes(rows: Sequence[GpuUse], allocation: Allocation, hosts: Hosts) -> tuple[NodeUse, ...]:
-    names = tuple(dict.fromkeys((*allocation.nodes, *hosts.by_node, *(row.node for row in rows if row.node))))
-    return tuple(_node(name, rows, allocation, hosts) for name in names)
+    by_node: dict[str, list[GpuUse]] = {name: [] for name in (*allocation.nodes, *hosts.by_node)}
+    for row in rows:
+        if row.node:
+            by_node.setdefault(row.node, []).append(row)
+    return tuple(_node(name, tuple(mine), allocation, hosts) for name, mine in by_node.items())
 
 
-def _node(name: str, rows: Sequence[GpuUse], allocation: Allocation, hosts: Hosts) -> NodeUse:
-    mine = tuple(row for row in rows if row.node == name)
+def _node(name: str, mine: tuple[GpuUse, ...], allocation: Allocation, hosts: Hosts) -> NodeUse:
     host = hosts.by_node.get(name)
     count = allocation.by_node.get(name)
     use = NodeUse(
@@ -191,9 +197,7 @@ def _period(job: Job, reading: WindowReading | None, now: datetime, interval: fl
 
 
 def _is_early(reading: WindowReading, job: Job, interval: float | None) -> bool:
-    if job.start_time is None:
-        return True
-    return (job.start_time - reading.window.start).total_seconds() > (interval or 1.0)
+    return job.start_time is not None and (job.start_time - reading.window.start).total_seconds() > (interval or 1.0)
 
 
 def _summary_faults(summary: js1.Summary, period: Period) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from data import js1
@@ -31,9 +31,9 @@ def gpu_rows(
     """Make the rows. Seen devices beyond what Slurm gave are kept and marked as not allocated; allocated GPUs
     that were not seen are rows without metrics. `is_summary` = the means are of the whole job, without samples."""
     seen: Counter[str] = Counter()
-    rows = []
+    rows: list[GpuUse] = []
     for one in joined:
-        is_given = _is_given(one.node, seen, allocation)
+        is_given = _is_given(one.node, seen, len(rows), allocation)
         seen[one.node] += is_given
         weight, name = _weight(one, allocation, seen[one.node] - 1, is_given)
         rows.append(_row(one, period, weight, name, is_given=is_given, is_summary=is_summary))
@@ -53,45 +53,45 @@ def js1_devices(summary: js1.Summary) -> tuple[JoinedDevice, ...]:
     )
 
 
-def swing_of(series: Iterable[Series], device: Device | None, metric: str, low: float, high: float) -> Swing | None:
-    """Share of the samples of `device` at most `low` and at least `high`; None without a series of it."""
-    if device is None:
-        return None
-    values = [
-        value
-        for one in series
-        if one.device is not None and one.metric == metric and one.device.key == device.key
-        for value in one.values
-    ]
+def with_swings(rows: Sequence[GpuUse], series: Iterable[Series], *, low: float, high: float) -> tuple[GpuUse, ...]:
+    """Add how much of each row's utilization was at most `low` and at least `high`, where there are series."""
+    samples: dict[tuple[tuple[str, str, str], str], list[float]] = {}
+    for one in series:
+        if one.device is not None:
+            samples.setdefault((one.device.key, one.metric), []).extend(one.values)
+    return tuple(_with_swing(row, samples, low, high) for row in rows)
+
+
+def _with_swing(
+    row: GpuUse, samples: Mapping[tuple[tuple[str, str, str], str], list[float]], low: float, high: float
+) -> GpuUse:
+    values = samples.get((row.device.key, row.utilization_metric or "")) if row.device else None
     if not values:
-        return None
-    return Swing(
-        sum(value <= low for value in values) / len(values), sum(value >= high for value in values) / len(values)
-    )
+        return row
+    at_low, at_high = sum(value <= low for value in values), sum(value >= high for value in values)
+    return replace(row, swing=Swing(at_low / len(values), at_high / len(values)))
 
 
-def with_swings(rows: Sequence[GpuUse], series: Sequence[Series], *, low: float, high: float) -> tuple[GpuUse, ...]:
-    """Add how the utilization of each row swings, where series are at hand."""
-    return tuple(
-        replace(row, swing=swing_of(series, row.device, row.utilization_metric or "", low, high)) for row in rows
-    )
-
-
-def _is_given(node: str, seen: Counter[str], allocation: Allocation) -> bool:
+def _is_given(node: str, seen: Counter[str], before: int, allocation: Allocation) -> bool:
+    """Whether Slurm gave the job one more device on `node`. `before` bounds from above how many it had so far."""
     if allocation.total is None:
         return True
     if node not in allocation.nodes:
         return False
-    if seen[node] < allocation.shards.get(node, 0) and not allocation.by_node.get(node, allocation.total):
-        return True
-    limit = allocation.by_node.get(node, allocation.total)
-    return seen[node] < limit and sum(seen.values()) < allocation.total
+    if _is_shard(node, allocation):
+        return seen[node] < allocation.shards[node]
+    if seen[node] >= allocation.by_node.get(node, allocation.total):
+        return False
+    return before < allocation.total or seen.total() < allocation.total
+
+
+def _is_shard(node: str, allocation: Allocation) -> bool:
+    return bool(allocation.shards.get(node)) and not allocation.by_node.get(node, allocation.total or 0)
 
 
 def _weight(one: JoinedDevice, allocation: Allocation, position: int, is_given: bool) -> tuple[Weight, str | None]:
     name = allocation.type_at(one.node, max(0, position))
-    is_shard = bool(allocation.shards.get(one.node)) and not allocation.by_node.get(one.node, allocation.total or 0)
-    if is_shard or not is_given:
+    if not is_given or _is_shard(one.node, allocation):
         return Weight(0.0), name
     return weight_of(one.device, name), name
 
@@ -109,7 +109,7 @@ def _row(
         is_weight_known=weight.is_known,
         join=one.join,
         is_allocated=is_given,
-        is_shared=one.is_shared or weight.value == 0 < is_given,
+        is_shared=one.is_shared or (is_given and weight.value == 0),
     )
     share = None if is_summary else _coverage(row, period)
     measured = 1.0 if is_summary else None if share is None else min(1.0, share) * period.share

@@ -187,5 +187,14 @@ class JobReport:
         return any(gpu.is_shared for gpu in self.allocated_gpus)
 
     @property
+    def suspended_share(self) -> float:
+        """Share of the time since the start in which the job was suspended."""
+        start, elapsed = self.job.start_time, self.elapsed_seconds
+        if start is None or elapsed is None:
+            return 0.0
+        wall = (min(self.job.end_time or self.at, self.at) - start).total_seconds()
+        return max(0.0, wall - elapsed) / wall if wall > 0 else 0.0
+
+    @property
     def host_nodes_measured(self) -> int:
         return sum(node.is_host_measured for node in self.nodes)

@@ -71,11 +71,12 @@ def doubt(report: JobReport, limits: FindingLimits) -> str | None:
     least = report.coverage
     rows = report.allocated_gpus
     reasons = (
+        (report.gpu_count == 0 and not rows, "no GPUs"),
         (bool(report.faults), "mapping disagrees"),
         (report.is_too_short, "too short"),
         (report.join is JoinMethod.NODE_ESTIMATE, "node-level estimate"),
         (any(row.is_shared for row in rows), "GPU shared with other jobs"),
-        (_suspended_share(report) > limits.max_suspended_share, "suspended for part of its time"),
+        (report.suspended_share > limits.max_suspended_share, "suspended for part of its time"),
         (bool(report.measured_gpus) and least is not None and 0 < least < limits.min_coverage, "partly measured"),
     )
     return next((reason for holds, reason in reasons if holds), None)
@@ -124,11 +125,6 @@ def _metric_mean(name: str, rows: Sequence[GpuUse]) -> Mean:
         return job_mean([row.mean(name) for row in rows], most=most)
     cards = {row.device.key[:2] if row.device else (row.node, f"?{place}"): row for place, row in enumerate(rows)}
     return job_mean([row.mean(name) for row in cards.values()], most=most)
-
-
-def _suspended_share(report: JobReport) -> float:
-    wall = (report.elapsed_seconds or 0.0) + report.job.suspended_seconds
-    return report.job.suspended_seconds / wall if wall > 0 else 0.0
 
 
 def means_by_weight(means: Mapping[int, Mean]) -> Mean:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -264,6 +265,33 @@ def test_a_pending_job_has_a_report_without_numbers() -> None:
     found = report(job, a_reading())
     assert (found.elapsed_seconds, found.hours, found.time.value) == (None, None, None)
     assert found.judgements["gpu"].reason == "not started"
+    assert found.faults == ()
+
+
+def test_time_suspended_is_left_out_of_hours_and_of_judgements() -> None:
+    job = replace(a_job(gpus=1, state="SUSPENDED"), end_time=None, elapsed_seconds=None)
+    job = replace(job, suspend_time=START + timedelta(hours=4))
+    found = report(job, a_reading(gpu_stats(a_gpu(0), use(0.0))))
+    assert found.elapsed_seconds == 4 * 3600
+    assert found.coverage == 1.0
+    assert found.hours is not None
+    assert found.hours.allocated == pytest.approx(4.0)
+    assert found.judgements["gpu"].reason == "suspended for part of its time"
+
+
+def test_a_job_without_gpus_is_not_called_unmeasured() -> None:
+    assert report(a_job(gpus=0, gpu_type=None)).judgements["gpu"].reason == "no GPUs"
+
+
+def test_the_largest_jobs_are_reported_in_time() -> None:
+    nodes = tuple(f"n{number}" for number in range(1000))
+    job = a_job(gpus=8000, nodes=nodes, indices=True)
+    stats = [stat for node in nodes for index in range(7) for stat in gpu_stats(a_gpu(index, node), use(0.5))]
+    series = [a_series(a_gpu(index, node), [0.5]) for node in nodes for index in range(8)]
+    before = time.perf_counter()
+    found = report(job, a_reading(stats), series=series)
+    assert time.perf_counter() - before < 15
+    assert (found.utilization.measured, found.utilization.total, len(found.gpus)) == (7000, 8000, 8000)
 
 
 def test_a_job_that_ran_for_no_time_divides_by_nothing() -> None:
