@@ -104,7 +104,7 @@ def _open_pair(settings: Settings, clock: Clock) -> tuple[SchedulerSource, Metri
     elif settings.metrics.kind is MetricsKind.PROMETHEUS:
         from data.metrics.prometheus import PrometheusSource
 
-        metrics = PrometheusSource(settings.metrics)
+        metrics = PrometheusSource(settings.metrics, settings.cluster)
     else:
         metrics = NoMetrics()
     return scheduler, metrics

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from data.errors import BadRequest, CannotKnow, NotFound, SourceError
+from data.errors import BadRequest, CannotKnow, NotFound
 from data.findings import Finding, JobFacts, partition_facts
 from data.findings import find as find_in
+from data.live.asking import ask
 from data.metrics.registry import METRICS
 from data.model import Device, Job, Scope, Series, Viewer, Window, WindowReading
 from data.queries.scope import may_see
@@ -136,13 +137,12 @@ def _readings(sources: Sources, parts: Sequence[Job], moment: datetime, unknown:
     window = _window(parts, moment)
     if window is None:
         return None
-    try:
-        return sources.metrics.window(REPORT_METRICS, window, _scope(parts))
-    except CannotKnow as err:
-        unknown.append(f"Nothing was read from the metrics: {err}.")
-    except SourceError:
+    answer = ask(lambda: sources.metrics.window(REPORT_METRICS, window, _scope(parts)))
+    if isinstance(answer.error, CannotKnow):
+        unknown.append(f"Nothing was read from the metrics: {answer.error}.")
+    elif answer.error is not None:
         unknown.append("The metrics server did not answer; the numbers are those that Slurm has, if any.")
-    return None
+    return answer.value
 
 
 def _series(
@@ -154,10 +154,7 @@ def _series(
     if window is None or readings is None or not readings.stats or len(nodes) > _MOST_NODES_OF_SERIES:
         return ()
     step = max(readings.interval_seconds or 30.0, window.seconds / _MOST_POINTS)
-    try:
-        return tuple(sources.metrics.series(_SWING_METRICS, window, _scope(parts), step))
-    except (SourceError, BadRequest):
-        return ()
+    return ask(lambda: tuple(sources.metrics.series(_SWING_METRICS, window, _scope(parts), step))).value or ()
 
 
 def _report(

@@ -19,7 +19,7 @@ def test_totals_partition_the_gpus_and_count_slices_apart():
     gpus = totals.use.gpus
     assert (gpus.total, gpus.busy, gpus.idle, gpus.unmeasured) == (32, 1, 3, 8)
     assert (gpus.free, gpus.drained, gpus.down) == (4, 8, 8)
-    assert totals.by_state[GpuState.UNMEASURED] == 9
+    assert totals.by_state[GpuState.UNMEASURED] == 8
     assert (totals.use.slices.total, totals.use.slices.busy, totals.use.slices.free) == (7, 1, 6)
     assert totals.use.weighted.total == pytest.approx(33)
 
