@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 log = logging.getLogger(__name__)
 
 
-class FullwarpDash(Dash):  # type: ignore[misc]  # dash has no types
+class FullwarpDash(Dash):  # type: ignore[misc]  # dash counts as untyped
     """Dash with the frame's outline in its index page, so that the first paint needs no script."""
 
     def interpolate_index(self, **parts: Any) -> str:
@@ -141,4 +141,5 @@ def _server() -> Flask:
     settings = load_settings().settings
     app = create_app(settings, open_sources(settings))
     warm_up(app)
-    return app.server
+    server: Flask = app.server
+    return server

@@ -15,12 +15,20 @@ from data.model import SourceState
 Tone = Literal["waste", "bad", "info"]
 Choice = tuple[str, str]
 
+ANY = "*"  # a select shows no option whose value is empty
 SOURCE_NAMES = {"slurm": "Slurm", "metrics": "GPU metrics"}
 
 
 def source_name(state: SourceState) -> str:
     """The name of a source for people."""
     return SOURCE_NAMES.get(state.name, state.name)
+
+
+def short_model(name: str) -> str:
+    """A GPU model without its vendor: what fits beside a number."""
+    for vendor in ("NVIDIA ", "AMD Instinct ", "AMD "):
+        name = name.removeprefix(vendor)
+    return name
 
 
 def icon(name: str, tone: str = "", *, label: str = "") -> Component:
@@ -44,28 +52,32 @@ def age(since: datetime, text: str = "") -> Component:
 
 
 def select_filter(id: str, label: str, choices: Sequence[Choice], value: str, any_word: str) -> Component:
-    """A filter of one choice: label, value, chevron. "" = not set."""
-    options = [{"label": any_word, "value": ""}, *({"label": text, "value": key} for key, text in choices)]
-    known = {key for key, _ in choices}
-    chosen = value if value in known else ""
-    classes = "fw-filter" + (" fw-is-set" if chosen else "")
+    """A filter of one choice: label, value, chevron. `ANY` = not set."""
+    options = [{"label": any_word, "value": ANY}, *({"label": text, "value": key} for key, text in choices)]
+    chosen = value if any(value == key for key, _ in choices) else ANY
+    classes = "fw-filter" + ("" if chosen == ANY else " fw-is-set")
     return html.Div(
         [html.Label(label, htmlFor=id), dbc.Select(id=id, options=options, value=chosen, persistence=False)],
         className=classes,
     )
 
 
+def choice(id: str, label: str, choices: Sequence[Choice], value: str) -> Component:
+    """A control of one choice that is always set, in the look of a filter."""
+    options = [{"label": text, "value": key} for key, text in choices]
+    return html.Div(
+        [html.Label(label, htmlFor=id), dbc.Select(id=id, options=options, value=value)], className="fw-filter fw-small"
+    )
+
+
 def switch(
     id: str, label: str, choices: Sequence[Choice], value: str, titles: dict[str, str] | None = None
 ) -> Component:
-    """A segmented switch: 2 to 7 choices that exclude each other."""
+    """A segmented switch of choices that exclude each other; `titles` explain them."""
     helps = titles or {}
-    options = [{"label": text, "value": key, "title": helps.get(key, "")} for key, text in choices]
-    return html.Div(
-        dbc.RadioItems(id=id, options=options, value=value, className="fw-switch", inline=True),
-        role="radiogroup",
-        **{"aria-label": label},
-    )
+    options = [{"label": html.Span(text, title=helps.get(key)), "value": key} for key, text in choices]
+    items = dbc.RadioItems(id=id, options=options, value=value, className="fw-switch", inline=True)
+    return html.Div(items, role="radiogroup", **{"aria-label": label})
 
 
 def banner(tone: Tone, icon_name: str, title: Any, lines: Iterable[Any], action: Component | None = None) -> Component:

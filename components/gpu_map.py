@@ -8,11 +8,12 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import Choice, panel_state, source_name, switch
+from components.elements import Choice, choice, panel_state, source_name, switch
 from components.map_payload import MAP_METRICS
 from components.sources_banner import worst_source
 from data.metrics.registry import METRICS
 from data.model import ClusterSnapshot, GpuState
+from data.totals import Use
 from data.words import count, number
 
 GROUPS: tuple[Choice, ...] = (("rack", "Rack"), ("node", "Node"), ("partition", "Partition"), ("model", "Model"))
@@ -45,12 +46,11 @@ def map_panel(
     """The panel as it stands on the page. `body` replaces the map where there is nothing to draw."""
     helps = {name: METRICS[name].help for name in MAP_METRICS}
     switches = [
-        switch("map-group", "Group by", GROUPS, known_choice(group, GROUPS)),
+        choice("map-group", "Group", GROUPS, known_choice(group, GROUPS)),
         switch("map-metric", "Color by", METRIC_CHOICES, known_choice(metric, METRIC_CHOICES), helps),
     ]
     head = [
         html.H2("GPU map"),
-        _scale(),
         html.Span(note, id="map-note", className="fw-note"),
         html.Div(switches, className="fw-panel-right"),
     ]
@@ -63,10 +63,11 @@ def map_panel(
     return html.Section(
         [
             html.Div(head, className="fw-panel-head"),
-            html.Div(legend, id="map-legend"),
+            html.Div([html.Div(legend, id="map-legend"), _scale()], className="fw-map-key"),
             html.Div([html.Div(list(body), id="map-instead"), drawn], className="fw-map-body"),
             html.Div(id="map-card", className="fw-card", hidden=True, role="status"),
             dcc.Store(id="map-data", data=payload),
+            dcc.Store(id="map-drawn"),
         ],
         className="fw-panel fw-map-panel",
         **{"data-ramp": "seq"},
@@ -83,17 +84,25 @@ def _scale() -> Component:
     )
 
 
-def legend(counts: Mapping[GpuState, int], chosen: str = "") -> Component:
-    """Every state with its cue and count; a click filters by it. States that nothing has are shown with 0."""
-    shown = [state for state in STATE_WORDS if counts.get(state) or state in _ALWAYS]
-    return html.Div([_entry(state, counts.get(state, 0), chosen) for state in shown], className="fw-legend")
+def legend(use: Use, chosen: str = "") -> Component:
+    """Every state with its cue and count; a click filters by it. Whole GPUs are counted; slices are named on hover,
+    and counted where there is nothing else."""
+    states = [state for state in STATE_WORDS if state in _ALWAYS or _count(use, state)]
+    return html.Div([_entry(state, use, chosen) for state in states], className="fw-legend")
 
 
-def _entry(state: GpuState, count: int, chosen: str) -> Component:
+def _count(use: Use, state: GpuState) -> float:
+    counts = use.gpus if use.gpus.total else use.slices
+    return float(getattr(counts, state.value))
+
+
+def _entry(state: GpuState, use: Use, chosen: str) -> Component:
     swatch = html.Span(className=f"fw-cell fw-swatch fw-{_SWATCH.get(state, state.value)}", **{"aria-hidden": "true"})
+    gpus, slices = int(getattr(use.gpus, state.value)), int(getattr(use.slices, state.value))
     return html.Button(
-        [swatch, STATE_WORDS[state], " ", html.B(number(count))],
+        [swatch, STATE_WORDS[state], " ", html.B(number(_count(use, state)))],
         type="button",
+        title=f"{count(gpus, 'GPU')} and {count(slices, 'MIG slice')}" if use.slices.total else None,
         **{"data-state": state.value, "aria-pressed": "true" if chosen == state.value else "false"},
     )
 

@@ -5,28 +5,30 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from components.racks import natural_key, racks
 from data.efficiency.mig import slice_profile
 from data.metrics.registry import METRICS
-from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node
+from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node, SourceCondition
 
 STATES = tuple(state.value for state in GpuState)
 RATIOS = ("gpu_utilization", "sm_activity", "tensor_activity")
 AMOUNTS = ("power_watts", "temperature_celsius")
 MEMORY = ("gpu_memory_used_bytes", "gpu_memory_total_bytes")
 MAP_METRICS = (*RATIOS, MEMORY[0], *AMOUNTS)
+OLD = timedelta(minutes=15)
 PER_MILLE, TENTH_GIB = 1000, (1 << 30) / 10
 DeviceKey = tuple[str, str, str]
 
 
-def map_payload(
-    snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None = None, *, is_stale: bool = False
-) -> dict[str, Any]:
+def map_payload(snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None = None) -> dict[str, Any]:
     """Columns of nodes and GPUs, in map order. `shown` are the devices that a filter lets through, None = all.
 
     Ratios are per mille, memory tenths of a GiB, others whole units; None = not measured. Names are plain text.
+    Values that are no longer fresh are marked, and after `OLD` they go.
     """
     gpus = sorted(snapshot.gpus, key=_map_order)
     names = sorted({gpu.device.node for gpu in gpus}, key=natural_key)
@@ -35,13 +37,13 @@ def map_payload(
     return {
         "version": snapshot.version,
         "shape": _shape(nodes, columns),
-        "stale": is_stale,
+        "stale": is_stale(snapshot),
         "states": STATES,
         "nodes": nodes,
         "gpus": columns["gpus"],
         "models": columns["models"],
         "notes": _NOTES,
-        "values": _values(gpus),
+        "values": _values([replace(gpu, values={}) for gpu in gpus] if _is_old(snapshot) else gpus),
         "metrics": _metrics(gpus),
     }
 
@@ -51,6 +53,16 @@ _NOTES = (
     "Shared by several jobs.",
     "Known by node only: an estimate.",
 )
+
+
+def is_stale(snapshot: ClusterSnapshot) -> bool:
+    """Whether the metrics are failing now, so that the values are those of the last good answer."""
+    return any(state.name == "metrics" and state.condition is not SourceCondition.OK for state in snapshot.sources)
+
+
+def _is_old(snapshot: ClusterSnapshot) -> bool:
+    time = snapshot.metrics_time
+    return is_stale(snapshot) and time is not None and snapshot.made_at - time > OLD
 
 
 def _map_order(gpu: Gpu) -> tuple[object, ...]:

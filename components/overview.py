@@ -10,10 +10,12 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.attention import attention_panel
-from components.elements import Choice, panel_state, select_filter
+from components.elements import Choice, panel_state, select_filter, short_model
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
-from components.kpis import kpi_strip
+from components.kpis import kpi_panel
 from components.map_payload import DeviceKey, map_payload
+from components.overview_attention import attention_rows
+from components.overview_kpis import overview_kpis
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import ClusterSnapshot
@@ -25,23 +27,20 @@ from data.words import count, number
 class OverviewAnswer:
     """What one viewer sees of one moment through one filter.
 
-    `shown` are the devices that the filter lets through, None = no filter is set. `chosen` holds the filter values
-    by their name in the address. `version` changes when anything on the page does.
+    `snapshot` is the whole cluster, which the map always shows; `overview` the part that the filter lets through, but
+    for the state; `shown` the devices of both, None = no filter is set. `chosen` holds the filter values by their name
+    in the address. `version` changes when anything on the page does.
     """
 
+    snapshot: ClusterSnapshot
     overview: Overview
     shown: frozenset[DeviceKey] | None
     chosen: Mapping[str, str]
     ignored: Sequence[str]
     is_staff: bool
-    is_stale: bool
     version: str
     at: str = ""
     now_href: str = "/"
-
-    @property
-    def snapshot(self) -> ClusterSnapshot:
-        return self.overview.snapshot
 
 
 class Parts(NamedTuple):
@@ -65,12 +64,12 @@ def overview_parts(found: OverviewAnswer) -> Parts:
     return Parts(
         head=_head(snapshot),
         banner=_banner(found),
-        kpis=kpi_strip(overview.totals),
+        kpis=kpi_panel(overview_kpis(overview.totals, is_known=bool(snapshot.nodes))),
         note=_matches(found),
-        legend=legend(overview.totals.by_state, found.chosen.get("state", "")),
+        legend=legend(overview.totals.use, found.chosen.get("state", "")),
         instead=nothing_to_draw(snapshot),
-        map=map_payload(snapshot, found.shown, is_stale=found.is_stale),
-        attention=attention_panel(overview.attention),
+        map=map_payload(snapshot, found.shown),
+        attention=attention_panel(attention_rows(overview.attention)),
         frame=frame_data(snapshot),
         version=found.version,
     )
@@ -107,7 +106,7 @@ def _head(snapshot: ClusterSnapshot) -> str:
 def _matches(found: OverviewAnswer) -> str:
     if found.shown is None:
         return ""
-    return f"{number(len(found.shown))} of {number(len(found.snapshot.gpus))} match the filter"
+    return f"{number(len(found.shown))} of {count(len(found.snapshot.gpus), 'GPU or slice', 'GPUs and slices')} match"
 
 
 def _banner(found: OverviewAnswer) -> list[Component]:
@@ -122,7 +121,7 @@ def _filters(found: OverviewAnswer) -> Component:
     rows: tuple[tuple[str, str, Sequence[Choice], str], ...] = (
         ("partition", "Partition", _same(options.partitions), "all"),
         ("state", "State", states, "all"),
-        ("model", "Model", _same(options.models), "all"),
+        ("model", "Model", tuple((name, short_model(name)) for name in options.models), "all"),
         ("feature", "Feature", _same(options.features), "any"),
     )
     filters = [

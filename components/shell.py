@@ -11,6 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.elements import age, icon, moment, source_name
+from components.sources_banner import worst_source
 from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
 
 
@@ -38,8 +39,13 @@ def _navigation(pages: Sequence[NavEntry], version: str) -> Component:
     links = [html.Li(_nav_link(entry)) for entry in pages]
     foot = html.Div(
         [
-            html.Div(source_count(()), id="source-count", className="fw-sources"),
-            html.Span(f"v{version}", className="fw-version"),
+            html.Div(
+                [
+                    html.Div(source_count(()), id="source-count"),
+                    html.Div(f"Fullwarp {version}", className="fw-version"),
+                ],
+                className="fw-sources",
+            ),
             _icon_button("fold", "fold", "Fold the navigation", **{"aria-expanded": "true"}),
         ],
         className="fw-nav-foot",
@@ -61,10 +67,10 @@ def _top_bar(viewer: Viewer, cluster: str) -> Component:
     search = html.Div(
         [
             icon("search"),
-            html.Label("Node, job or user", htmlFor="search", className="fw-sr"),
+            html.Label("Filter by node name", htmlFor="search", className="fw-sr"),
             dbc.Input(
                 id="search",
-                placeholder="Node, job or user",
+                placeholder="Filter by node name",
                 debounce=0.3,
                 type="search",
                 maxlength=100,
@@ -120,39 +126,31 @@ def source_count(sources: Iterable[SourceState]) -> list[Any]:
     states = tuple(sources)
     good = sum(state.condition is SourceCondition.OK for state in states)
     if not states:
-        return [html.Span([icon("none", "none"), html.Span(" sources not asked yet", className="fw-label")])]
-    mark = ("ok", "ok") if good == len(states) else ("bad", "bad")
+        return [icon("none", "none"), html.Span("sources not asked yet", className="fw-label")]
+    mark = "ok" if good == len(states) else "bad"
     text = f"{good} of {len(states)} sources"
-    return [html.Span([icon(*mark), html.Span(f" {text}", className="fw-label")], title=text)]
+    return [
+        html.Span([icon(mark, mark), html.Span(text, className="fw-label")], className="fw-source-count", title=text)
+    ]
 
 
 def as_of(snapshot: ClusterSnapshot) -> Component:
     """The time of the data and its age; what is old or missing is named first."""
-    failing = [state for state in snapshot.sources if state.condition in (SourceCondition.STALE, SourceCondition.DOWN)]
     if snapshot.is_past:
-        return html.Span([icon("clock"), "Past: ", moment(snapshot.time)], className="fw-asof fw-is-stale")
-    if not failing:
-        parts = [icon("live"), html.Span("As of ", className="fw-label"), moment(snapshot.time, seconds=True)]
-        return html.Span(
-            [*parts, html.Span([", ", age(snapshot.time), " ago"], className="fw-label")], className="fw-asof"
-        )
-    return html.Span([_failing(failing[0]), *_rest(snapshot)], className="fw-asof-failing")
+        return _as_of("clock", ["Past: ", moment(snapshot.time)], "fw-is-stale")
+    failing = worst_source(snapshot.sources)
+    time = moment(snapshot.time, seconds=True)
+    if failing is None:
+        label = html.Span([", ", age(snapshot.time), " ago"], className="fw-label")
+        return _as_of("live", [html.Span("As of ", className="fw-label"), time, label])
+    rest = html.Span([html.Span(" as of ", className="fw-label"), time], className="fw-asof-rest")
+    if failing.condition is SourceCondition.DOWN or failing.last_success is None:
+        return _as_of("bad", [f"{source_name(failing)} down ", rest], "fw-is-bad")
+    return _as_of("clock", [f"{source_name(failing)} ", age(failing.last_success), " old ", rest], "fw-is-stale")
 
 
-def _failing(state: SourceState) -> Component:
-    if state.condition is SourceCondition.DOWN or state.last_success is None:
-        return html.Span([icon("bad"), f"{source_name(state)} down"], className="fw-asof fw-is-bad")
-    text = [icon("clock"), f"{source_name(state)} ", age(state.last_success), " old"]
-    return html.Span(text, className="fw-asof fw-is-stale")
-
-
-def _rest(snapshot: ClusterSnapshot) -> list[Any]:
-    return [
-        " ",
-        html.Span(
-            [html.Span("as of ", className="fw-label"), moment(snapshot.time, seconds=True)], className="fw-asof"
-        ),
-    ]
+def _as_of(icon_name: str, text: Sequence[Any], tone: str = "") -> Component:
+    return html.Span([icon(icon_name), html.Span(list(text))], className=f"fw-asof {tone}".strip())
 
 
 def frame_data(snapshot: ClusterSnapshot) -> dict[str, Any]:

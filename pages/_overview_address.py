@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from components.elements import ANY
 from components.gpu_map import GROUPS, METRIC_CHOICES
 from data.errors import BadRequest
 from data.model import GpuState, NodeFilter
@@ -29,6 +30,17 @@ class Asked:
     group: str = GROUPS[0][0]
     at: datetime | None = None
     ignored: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The filter values by their name in the address."""
+        return {
+            "partition": self.partition,
+            "state": self.state,
+            "model": self.model,
+            "feature": self.feature,
+            "q": self.text,
+        }
 
     @property
     def filter(self) -> NodeFilter:
@@ -65,7 +77,8 @@ def parse_address(query: Mapping[str, str], now: datetime, zone: str) -> Asked:
 
 
 def _text(query: Mapping[str, str], key: str) -> str:
-    return str(query.get(key) or "").strip()[:MAX_TEXT]
+    text = str(query.get(key) or "").strip()[:MAX_TEXT]
+    return "" if text == ANY else text
 
 
 def _choice(

@@ -37,7 +37,7 @@ def layout(**query: str) -> Component:
     return overview_page(found, asked.metric, asked.group, refresh_seconds=settings.refresh_seconds)
 
 
-@dash.callback(
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
     Output("overview-head", "children"),
     Output("overview-banner", "children"),
     Output("overview-kpis", "children"),
@@ -76,6 +76,6 @@ def refresh(
     return overview_parts(found)
 
 
-clientside_callback(ClientsideFunction("fw", "drawMap"), Input("map-data", "data"), *VIEW)
+clientside_callback(ClientsideFunction("fw", "drawMap"), Output("map-drawn", "data"), Input("map-data", "data"), *VIEW)
 clientside_callback(ClientsideFunction("fw", "writeUrl"), *FILTERS, *VIEW, prevent_initial_call=True)
-clientside_callback(ClientsideFunction("fw", "showText"), Input("filter-text", "data"))
+clientside_callback(ClientsideFunction("fw", "showText"), Output("search", "value"), Input("filter-text", "data"))

@@ -9,8 +9,8 @@
     var minutes = Math.floor(s / 60);
     if (minutes < 60) return minutes + " min";
     var hours = Math.floor(minutes / 60);
-    if (hours < 48) return hours + " h " + two(minutes % 60) + " min";
-    return Math.floor(hours / 24) + " d";
+    if (hours < 24) return hours + " h" + (minutes % 60 ? " " + minutes % 60 + " min" : "");
+    return Math.floor(hours / 24) + " d" + (hours % 24 ? " " + hours % 24 + " h" : "");
   }
 
   function clock(date, withSeconds, now) {

@@ -2,7 +2,8 @@
 (function () {
   "use strict";
   var CONTROLS = { partition: "filter-partition", state: "filter-state", model: "filter-model", feature: "filter-feature", q: "filter-text", metric: "map-metric", group: "map-group" };
-  var DEFAULTS = { metric: "gpu_utilization", group: "rack" };
+  var ANY = "*", SELECTS = ["partition", "state", "model", "feature"];
+  var DEFAULTS = { partition: ANY, state: ANY, model: ANY, feature: ANY, metric: "gpu_utilization", group: "rack" };
 
   function query(values) {
     var params = new URLSearchParams(location.search);
@@ -15,8 +16,8 @@
   }
 
   function mark() {
-    document.querySelectorAll(".fw-filter select").forEach(function (select) {
-      select.closest(".fw-filter").classList.toggle("fw-is-set", select.value !== "");
+    document.querySelectorAll(".fw-filters select").forEach(function (select) {
+      select.closest(".fw-filter").classList.toggle("fw-is-set", select.value !== ANY);
     });
     var state = document.getElementById("filter-state");
     document.querySelectorAll(".fw-legend button[data-state]").forEach(function (button) {
@@ -50,19 +51,20 @@
 
   function showText(text) {
     var field = document.getElementById("search");
-    if (field && field.value !== (text || "")) dash_clientside.set_props("search", { value: text || "" });
+    return field && field.value !== (text || "") ? text || "" : dash_clientside.no_update;
   }
 
   document.addEventListener("click", function (event) {
     var button = event.target.closest("[data-state], [data-clear-filters]");
     if (!button || button.tagName !== "BUTTON") return;
     if (button.hasAttribute("data-clear-filters")) {
-      ["partition", "state", "model", "feature", "q"].forEach(function (key) { put(key, ""); });
+      SELECTS.forEach(function (key) { put(key, ANY); });
+      put("q", "");
       return;
     }
     var chosen = button.getAttribute("data-state");
     var current = document.getElementById("filter-state");
-    dash_clientside.set_props("filter-state", { value: current && current.value === chosen ? "" : chosen });
+    dash_clientside.set_props("filter-state", { value: current && current.value === chosen ? ANY : chosen });
   });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside);

@@ -116,7 +116,7 @@
 
   function drawMap(data, metric, by) {
     var map = document.getElementById("gpu-map");
-    if (!map || !data) return;
+    if (!map || !data) return window.dash_clientside.no_update;
     if (metric !== "allocation" && !data.metrics[metric]) metric = "gpu_utilization";
     var count = data.nodes.name.length, mode = count > DENSE ? "dense" : count > COMPACT ? "compact" : "full";
     var shape = shapeOf(data, by, mode);
@@ -128,6 +128,7 @@
     paint(data, metric);
     scale(data, metric);
     if (window.fwMapCard) window.fwMapCard.attach(map);
+    return data.version;
   }
 
   window.fwMapDrawn = drawn;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dash import Dash
-from flask import Response
+from flask import Flask, Response
 
 _POLICY = (
     "default-src 'self'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -20,7 +20,9 @@ def content_security_policy(app: Dash) -> str:
 def add_headers(app: Dash) -> None:
     """Set the headers on every answer; pages and data are never stored by caches in between."""
 
-    @app.server.after_request
+    server: Flask = app.server
+
+    @server.after_request
     def _headers(response: Response) -> Response:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"

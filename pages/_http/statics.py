@@ -40,7 +40,8 @@ class Kept:
         if self.encoding:
             response.headers["Content-Encoding"] = self.encoding
         response.set_etag(self.etag)
-        return response.make_conditional(request)
+        response.make_conditional(request)
+        return response
 
 
 class Shelf:

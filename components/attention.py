@@ -1,0 +1,50 @@
+"""What needs somebody now: one row per thing, the most GPUs first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from components.elements import icon
+from data.words import number
+
+SHOWN = 9
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionRow:
+    """One line: what is so, why, and how many of what (None = it is not about a number)."""
+
+    mark: tuple[str, str]
+    title: Any
+    context: Any
+    amount: int | None
+    what: str
+
+
+def attention_panel(rows: Sequence[AttentionRow]) -> Component:
+    """The list with the count in its head; what does not fit is behind one tap."""
+    note = f"{number(len(rows))} open" if rows else "nothing open"
+    head = [html.H2("Needs attention"), html.Span(note, className="fw-note")]
+    if rows:
+        head.append(html.Span("most GPUs first", className="fw-note fw-panel-right"))
+    parts: list[Component] = [html.Div(head, className="fw-panel-head")]
+    parts.append(_list(rows[:SHOWN]) if rows else html.P("No GPU waits for anybody.", className="fw-quiet"))
+    if len(rows) > SHOWN:
+        more = html.Summary(f"{number(len(rows) - SHOWN)} more")
+        parts.append(html.Details([more, _list(rows[SHOWN:])]))
+    return html.Section(parts, className="fw-panel")
+
+
+def _list(rows: Sequence[AttentionRow]) -> Component:
+    return html.Ul([_row(row) for row in rows], className="fw-attention")
+
+
+def _row(row: AttentionRow) -> Component:
+    said = [html.Div(row.title, className="fw-title"), html.Div(row.context, className="fw-context")]
+    affected = [] if row.amount is None else [html.B(number(row.amount)), html.Div(row.what, className="fw-what")]
+    return html.Li([icon(*row.mark), html.Div(said), html.Div(affected, className="fw-count")])

@@ -1,0 +1,54 @@
+"""The Overview's list of what needs somebody: each kind of line with its mark and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from components.attention import AttentionRow
+from components.elements import SOURCE_NAMES, age
+from data.attention import Attention, Severity
+
+_MARKS = {Severity.BAD: ("bad", "bad"), Severity.WARN: ("waste", "waste"), Severity.INFO: ("info", "info")}
+_KIND_MARKS = {"node_drained": ("drained", "none"), "silent_node": ("none", "none")}
+_TITLES = {
+    "source_failing": "does not answer",
+    "node_down": "down",
+    "node_drained": "drained",
+    "xid": "XID error",
+    "hot": "hot",
+    "idle_job": "idle GPUs",
+    "silent_node": "no metrics",
+    "no_host_joins": "hosts do not join",
+    "gpu_count_differs": "GPU counts differ",
+    "gpus_not_tracked": "GPUs not tracked",
+    "mapping_disagrees": "mapping disagrees",
+    "signals_disagree": "signals disagree",
+    "unlisted_nodes": "nodes that Slurm does not list",
+    "cache_fails": "cache fails",
+}
+_WHAT = {"node_down": "down", "node_drained": "drained", "idle_job": "idle", "silent_node": "unseen"}
+
+
+def attention_rows(found: Iterable[Attention]) -> Sequence[AttentionRow]:
+    """Rows by GPUs affected, the most first; equal ones keep their order by severity."""
+    return [_row(one) for one in sorted(found, key=lambda one: -one.gpus)]
+
+
+def _row(one: Attention) -> AttentionRow:
+    mark = _KIND_MARKS.get(one.kind, _MARKS[one.severity])
+    gpus = "GPU" if one.gpus == 1 else "GPUs"
+    what = f"{gpus} {_WHAT[one.kind]}" if one.kind in _WHAT else gpus
+    return AttentionRow(mark, _title(one), _context(one), one.gpus or None, what)
+
+
+def _title(one: Attention) -> str:
+    subject = f"Job {one.subject}" if one.target_kind == "job" else one.subject
+    subject = SOURCE_NAMES.get(subject, subject) if one.target_kind == "source" else subject
+    return f"{subject}: {_TITLES.get(one.kind, one.kind.replace('_', ' '))}"
+
+
+def _context(one: Attention) -> list[Any]:
+    if one.since is None:
+        return [one.text]
+    return [one.text, ", runs " if one.kind == "idle_job" else ", for ", age(one.since)]
