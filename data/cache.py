@@ -15,6 +15,7 @@ from typing import IO, Any, Protocol
 from cachelib import FileSystemCache, RedisCache
 from cachelib.serializers import BaseSerializer
 
+from data.errors import SettingsError
 from data.filelock import try_file_lock
 from data.private import private_folder
 
@@ -97,8 +98,10 @@ class SharedRedis:
     """A Redis server. While it does not answer, this process keeps its values and locks to itself."""
 
     def __init__(self, url: str, *, timeout_seconds: float = 2.0) -> None:
-        import redis
-
+        try:
+            import redis
+        except ImportError as err:
+            raise SettingsError("cache.kind is redis, and its package is missing", hint="pip install redis") from err
         self.fault: str | None = None
         self._error: type[Exception] = redis.RedisError
         self._client = redis.Redis.from_url(url, socket_timeout=timeout_seconds, socket_connect_timeout=timeout_seconds)
