@@ -42,6 +42,6 @@ def workload(times: Ints | Floats) -> Floats:
     since = np.asarray(times, dtype=np.float64) - _MONDAY
     day = np.floor(since / DAY).astype(np.int64) % 7
     hour = (since % DAY) / HOUR
-    by_day = np.interp(hour, [0, 5, 7, 9, 17, 20, 24], [0.62, 0.5, 0.7, 1.0, 1.0, 0.82, 0.62])
-    result: Floats = np.where(day >= 5, 0.25 + 0.35 * by_day, by_day)
+    by_day = np.interp(hour, [0, 5, 7, 9, 17, 20, 24], [0.7, 0.6, 0.85, 1.0, 1.0, 0.9, 0.7])
+    result: Floats = np.where(day >= 5, 0.05 + 0.3 * by_day, by_day)
     return result

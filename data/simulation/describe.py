@@ -16,8 +16,6 @@ from data.simulation.organization import User
 from data.simulation.world import CLUSTER, Ref, World, has_companion
 
 REMEMBERED = 300.0  # slurmctld's MinJobAge: how long it knows a finished job's devices
-COMPANION_CORES = 8
-COMPANION_MEMORY = 32 << 30
 _REASONS = {
     campaigns.FAILED: "NonZeroExitCode",
     campaigns.TIMEOUT: "TimeLimit",
@@ -34,6 +32,9 @@ class Share:
     memory_bytes: int
     cpu_use: float
     memory_used_bytes: int
+
+
+COMPANION_SHARE = Share(8, 32 << 30, 0.7, 12 << 30)  # what the CPU part of a het job holds
 
 
 def owner_of(world: World, ref: Ref) -> User:
@@ -212,7 +213,8 @@ def _component(ref: Ref, leader: Job, now: float) -> Job:
     """The CPU part of a het job on the group's own CPU node, with the next raw id."""
     machine = ref.epoch.group.companion
     assert machine is not None
-    tres = Tres(COMPANION_CORES, COMPANION_MEMORY, 1, float(COMPANION_CORES), 0)
+    share = COMPANION_SHARE
+    tres = Tres(share.cores, share.memory_bytes, 1, float(share.cores), 0)
     part = replace(
         leader,
         job_id=leader.job_id + 1,
@@ -224,8 +226,8 @@ def _component(ref: Ref, leader: Job, now: float) -> Job:
     )
     if leader.start_time is None:
         return part
-    held = NodeDevices(machine.name, 0, (), None, COMPANION_CORES, COMPANION_MEMORY)
+    held = NodeDevices(machine.name, 0, (), None, share.cores, share.memory_bytes)
     usage = JobUsage()
     if leader.end_time is not None and (leader.elapsed_seconds or 0) >= 30:
-        usage = JobUsage(0.7 * COMPANION_CORES * (leader.elapsed_seconds or 0), int(0.4 * COMPANION_MEMORY))
+        usage = JobUsage(share.cpu_use * share.cores * (leader.elapsed_seconds or 0), share.memory_used_bytes)
     return replace(part, nodes=(machine.name,), allocated=tres, devices=(held,), usage=usage)

@@ -6,12 +6,16 @@ Power is looked at every 150 s; between, the counter grows evenly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from data.simulation.chance import Floats, Ints
+from data.simulation.clockwork import BEGIN
+from data.simulation.layout import EPOCH
 from data.simulation.sampling import with_card_load
 from data.simulation.signals import moment, tabulate
-from data.simulation.spans import device_spans
+from data.simulation.spans import Span, device_spans
 from data.simulation.world import World
 
 CELL = 150.0
@@ -47,10 +51,15 @@ class EnergyMeter:
         return result
 
 
-def energy_at(world: World, units: Ints, nodes: list[str], times: Floats) -> Floats:
-    """The counters (joules) of (unit number, node) at the times, each since its driver was loaded."""
-    groups = [world.group_of[node] for node in nodes]
-    begins = np.array([group.begin_of(group.epoch_at(time)) for group, time in zip(groups, times, strict=True)], float)
-    meter = EnergyMeter(world, frozenset(nodes), float(begins.min()), float(times.max()) + 1)
+def energy_at(world: World, spans: Sequence[Span], at: Ints, times: Floats) -> Floats:
+    """The counters (joules) of the spans' devices at the times, each since its driver was loaded; `at` are places
+    in `spans`."""
+    if not len(times):
+        return times
+    phase = np.array([BEGIN + world.group_of[span.machine.name].phase for span in spans], dtype=np.float64)[at]
+    begins = np.floor((times - phase) / EPOCH) * EPOCH + phase
+    units = np.array([span.unit.number for span in spans])[at]
+    nodes = frozenset(spans[row].machine.name for row in np.unique(at).tolist())
+    meter = EnergyMeter(world, nodes, float(begins.min()), float(times.max()) + 1)
     result: Floats = meter.read(units, times) - meter.read(units, begins)
     return result

@@ -18,7 +18,7 @@ from data.simulation.placing import DROPPED, FAILED_NODE, TRIMMED, Placed, block
 from data.simulation.traits import core_share, memory_share, trait
 
 _MEMORY_STEP = 256 << 20
-_AT_REST = {"block": 0.92, "node": 0.72, "part": 0.5, "single": 0.3, "slice": 0.3, "shard": 0.3, "cpu": 0.3}
+_AT_REST = {"block": 0.85, "node": 0.55, "part": 0.35, "single": 0.2, "slice": 0.2, "shard": 0.2, "cpu": 0.3}
 
 
 @dataclass(slots=True)

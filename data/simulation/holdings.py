@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from data.simulation.describe import COMPANION_CORES, COMPANION_MEMORY, lane_of, share_of
+from data.simulation.describe import COMPANION_SHARE, Share, lane_of, share_of
 from data.simulation.hardware import Machine
 from data.simulation.world import Ref, World, has_companion
 
@@ -28,26 +28,26 @@ def holdings(world: World, running: list[Ref], at: float) -> dict[str, Held]:
     for ref in running:
         share, lane = share_of(ref), lane_of(ref)
         jobs, row = ref.epoch.jobs, ref.row
-        works = not jobs.suspend_from[row] <= at < jobs.suspend_to[row]
+        works = not bool(jobs.suspend_from[row] <= at < jobs.suspend_to[row])
         for machine, indices in lane.places:
             node = held[machine.name]
-            _add(node, share.cores, share.memory_bytes, share.cores * share.cpu_use * works, share.memory_used_bytes)
+            _add(node, share, works=works)
             if lane.kind == "shard":
                 node.shards[indices[0]] = node.shards.get(indices[0], 0) + 1
             else:
                 node.units.update(indices)
         companion = ref.epoch.group.companion
         if companion is not None and has_companion(ref):
-            _add(held[companion.name], COMPANION_CORES, COMPANION_MEMORY, 5.6, int(0.4 * COMPANION_MEMORY))
+            _add(held[companion.name], COMPANION_SHARE, works=works)
     return held
 
 
-def _add(node: Held, cores: int, memory: int, load: float, used: int) -> None:
+def _add(node: Held, share: Share, *, works: bool) -> None:
     node.jobs += 1
-    node.cpus += cores
-    node.memory_bytes += memory
-    node.load += load
-    node.memory_used_bytes += used
+    node.cpus += share.cores
+    node.memory_bytes += share.memory_bytes
+    node.load += share.cores * share.cpu_use if works else 0.0
+    node.memory_used_bytes += share.memory_used_bytes
 
 
 def free_units(machine: Machine, held: Held) -> dict[str, list[int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.simulation.chance import Floats, key_of, mix, units, word
-from data.simulation.describe import COMPANION_CORES, COMPANION_MEMORY, lane_of, share_of
+from data.simulation.describe import COMPANION_SHARE, Share, lane_of, share_of
 from data.simulation.hardware import Machine
 from data.simulation.sampling import lay
 from data.simulation.spans import without
@@ -25,10 +25,7 @@ class HostSpan:
     start: float
     end: float
     begin: float
-    cores: int
-    memory_bytes: int
-    cpu_use: float
-    memory_used_bytes: int
+    share: Share
     suspended: tuple[float, float]
     key: int
     seen: tuple[tuple[float, float], ...] = ()
@@ -43,25 +40,25 @@ def host_spans(
 ) -> list[HostSpan]:
     """Jobs on nodes in the window, by job label or node (None = no limit)."""
     gaps = world.faults.source_gaps(start, end)
-    down = {fault.node: (fault.start, fault.end) for fault in world.faults.between("down", start, end)}
+    down: dict[str, list[tuple[float, float]]] = {}
+    for fault in world.faults.between("down", start, end):
+        down.setdefault(fault.node, []).append((fault.start, fault.end))
     spans = []
     for ref in world.overlapping(start, end):
         jobs, row, share = ref.epoch.jobs, ref.row, share_of(ref)
         job_id, begin = int(jobs.job_id[row]), float(jobs.start[row])
         first, last = max(start, begin), min(end, float(jobs.end[row]))
         suspended = (float(jobs.suspend_from[row]), float(jobs.suspend_to[row]))
-        whole = (share.cores, share.memory_bytes, share.cpu_use, share.memory_used_bytes)
-        parts = [(machine, str(job_id), *whole) for machine, _ in lane_of(ref).places]
+        parts = [(machine, str(job_id), share) for machine, _ in lane_of(ref).places]
         companion = ref.epoch.group.companion
         if companion is not None and has_companion(ref):
-            used = int(0.4 * COMPANION_MEMORY)
-            parts.append((companion, str(job_id + 1), COMPANION_CORES, COMPANION_MEMORY, 0.7, used))
-        for machine, label, *what in parts:
+            parts.append((companion, str(job_id + 1), COMPANION_SHARE))
+        for machine, label, part in parts:
             if (labels is None and nodes is None) or label in (labels or ()) or machine.name in (nodes or ()):
-                holes = sorted([*gaps, *([down[machine.name]] if machine.name in down else [])])
+                holes = sorted([*gaps, *down.get(machine.name, ())])
                 seen = tuple(without((first, last), holes))
                 key = key_of(int(jobs.key[row]), word(machine.name))
-                spans.append(HostSpan(machine, label, first, last, begin, *what, suspended, key, seen))
+                spans.append(HostSpan(machine, label, first, last, begin, part, suspended, key, seen))
     return spans
 
 
@@ -74,12 +71,14 @@ def host_samples(world: World, span: HostSpan) -> Floats:
 def host_values(span: HostSpan, metric: str, times: Floats) -> Floats:
     """What the exporter shows; `cpu_seconds` is a counter since the job's start."""
     if metric == "cpu_seconds":
-        return np.round(span.cores * span.cpu_use * running_seconds(span, times), 3)
+        return np.round(span.share.cores * span.share.cpu_use * running_seconds(span, times), 3)
     if metric == "memory_used_bytes":
         key = mix(np.full(len(times), span.key, dtype=np.uint64), 251)
         level = np.clip((times - span.begin) / 600, 0.1, 1) * (1 - 0.04 * units(key, np.floor(times).astype(np.int64)))
-        return np.floor(span.memory_used_bytes * level / 4096) * 4096
-    return np.full(len(times), float(span.memory_bytes if metric == "memory_allocated_bytes" else span.cores))
+        return np.floor(span.share.memory_used_bytes * level / 4096) * 4096
+    return np.full(
+        len(times), float(span.share.memory_bytes if metric == "memory_allocated_bytes" else span.share.cores)
+    )
 
 
 def running_seconds(span: HostSpan, times: Floats) -> Floats:

@@ -11,7 +11,7 @@ from data.model import Series
 from data.simulation.chance import Floats
 from data.simulation.energy import energy_at
 from data.simulation.hosts import HOST_METRICS, host_samples, host_spans, host_values
-from data.simulation.sampling import evaluate, sampled
+from data.simulation.sampling import batches, evaluate, sampled
 from data.simulation.signals import ENERGY, NOT_ON_SLICES
 from data.simulation.spans import Span, device_spans
 from data.simulation.sums import Names
@@ -36,30 +36,38 @@ def series_of(
 def _device_series(
     world: World, metrics: Sequence[str], window: tuple[float, float], labels: Names, nodes: Names, step: float | None
 ) -> Iterator[Series]:
+    groups = series_spans(world, *window, labels, nodes)
+    for name in metrics:
+        for spans, times, values in series_points(world, groups, name):
+            points = _stepped(times, values, window[0], step, name)
+            yield Series(name, spans[0].machine.name, spans[0].unit.device, spans[0].label, *points)
+
+
+def series_spans(world: World, start: float, end: float, labels: Names, nodes: Names) -> list[list[Span]]:
+    """Spans that make one series each: the same device and job label, which may come back; node after node."""
     groups: dict[tuple[int, str | None], list[Span]] = {}
-    for span in device_spans(world, *window, labels, nodes):
+    for span in device_spans(world, start, end, labels, nodes):
         groups.setdefault((span.unit.number, span.label), []).append(span)
     for spans in groups.values():
         spans.sort(key=lambda span: span.start)
-        for name in metrics:
-            span = spans[0]
-            if name in NOT_ON_SLICES and span.unit.device.is_slice:
-                continue
-            times, values = device_points(world, spans, name)
-            if len(times):
-                points = _stepped(times, values, window[0], step, name)
-                yield Series(name, span.machine.name, span.unit.device, span.label, *points)
+    return [groups[key] for key in sorted(groups, key=lambda key: (key[0], key[1] or ""))]
 
 
-def device_points(world: World, spans: Sequence[Span], metric: str) -> tuple[Floats, Floats]:
-    """Times and values of all samples of spans of one device, in time order."""
-    at, time = sampled(world, spans, xid=metric == "xid")
-    if not len(time):
-        return time, time
-    if metric == ENERGY:
-        units = np.full(len(time), spans[0].unit.number)
-        return time, energy_at(world, units, [spans[0].machine.name] * len(time), time)
-    return time, evaluate(world, spans, at, time).value(metric)
+def series_points(
+    world: World, groups: Sequence[list[Span]], metric: str
+) -> Iterator[tuple[list[Span], Floats, Floats]]:
+    """(spans, times, values) of every series that has a sample of the metric, evaluated in large batches."""
+    if metric in NOT_ON_SLICES:
+        groups = [spans for spans in groups if not spans[0].unit.device.is_slice]
+    for batch in batches(groups, lambda spans: spans[-1].end - spans[0].start):
+        flat = [span for spans in batch for span in spans]
+        owner = np.repeat(np.arange(len(batch)), [len(spans) for spans in batch])
+        at, time = sampled(world, flat, xid=metric == "xid")
+        values = energy_at(world, flat, at, time) if metric == ENERGY else evaluate(world, flat, at, time).value(metric)
+        edges = np.searchsorted(owner[at], np.arange(len(batch) + 1)).tolist()
+        for spans, first, last in zip(batch, edges, edges[1:], strict=False):
+            if last > first:
+                yield spans, time[first:last], values[first:last]
 
 
 def _stepped(
@@ -71,8 +79,6 @@ def _stepped(
     number = np.floor((times - start) / step).astype(np.int64)
     edges = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
     counts = np.diff(np.append(edges, len(times)))
-    if METRICS[metric].is_counter:
-        means = values[edges + counts - 1]
-    else:
-        means = np.add.reduceat(values, edges) / counts
-    return tuple((start + (number[edges] + 1) * step).tolist()), tuple(means.tolist())
+    is_counter = METRICS[metric].is_counter
+    shown = values[edges + counts - 1] if is_counter else np.add.reduceat(values, edges) / counts
+    return tuple((start + (number[edges] + 1) * step).tolist()), tuple(shown.tolist())

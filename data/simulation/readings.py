@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def newest_readings(
     A device that several jobs share is there once, with all their labels.
     """
     spans = device_spans(world, at - age, at + 0.001)
-    labels = _labels(spans, at)
+    labels: dict[int, tuple[str, ...]] = {}
     values: dict[int, dict[str, float]] = {}
     owner: dict[int, Span] = {}
     newest: float | None = None
@@ -36,6 +36,7 @@ def newest_readings(
             newest = max(newest or 0.0, float(times.max()))
         for row in rows.tolist():
             owner.setdefault(spans[row].unit.number, spans[row])
+        labels = _labels(spans, rows, times) | labels
         _fill(values, world, spans, rows, times, names)
     readings = (
         DeviceReading(span.unit.device, values.get(number, {}), labels.get(number, ()))
@@ -44,12 +45,14 @@ def newest_readings(
     return tuple(readings), newest
 
 
-def _labels(spans: Iterable[Span], at: float) -> dict[int, tuple[str, ...]]:
-    """Job labels of the devices as of the instant: an epilog removes its label at once."""
+def _labels(spans: Sequence[Span], at: Ints, time: Floats) -> dict[int, tuple[str, ...]]:
+    """Job labels of the devices, as they were when the last sample was taken: a scrape behind Slurm, as in life."""
+    when = {spans[row].unit.number: moment for row, moment in zip(at.tolist(), time.tolist(), strict=True)}
     found: dict[int, tuple[str, ...]] = {}
     for span in spans:
-        if span.label is not None and span.start <= at < span.end:
-            found[span.unit.number] = (*found.get(span.unit.number, ()), span.label)
+        number = span.unit.number
+        if span.label is not None and span.start <= when.get(number, -1.0) < span.end:
+            found[number] = (*found.get(number, ()), span.label)
     return found
 
 
@@ -74,8 +77,7 @@ def _fill(
     columns = {name: now.value(name).tolist() for name in names if name != ENERGY}
     chosen = [spans[row] for row in rows.tolist()]
     if ENERGY in names and chosen:
-        units = np.array([span.unit.number for span in chosen])
-        columns[ENERGY] = energy_at(world, units, [span.machine.name for span in chosen], times).tolist()
+        columns[ENERGY] = energy_at(world, spans, rows, times).tolist()
     for place, span in enumerate(chosen):
         hidden = NOT_ON_SLICES if span.unit.device.is_slice else frozenset()
         mine = {name: column[place] for name, column in columns.items() if name not in hidden}

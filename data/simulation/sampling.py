@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from data.simulation.chance import Floats, Ints
-from data.simulation.grid import numbers_between, phases, sample_times
+from data.simulation.grid import INTERVAL, numbers_between, phases, sample_times
 from data.simulation.hardware import Machine
 from data.simulation.signals import Moment, load_of, moment, tabulate
 from data.simulation.spans import Span, Spell, device_spans, node_key
 from data.simulation.world import World
 
+T = TypeVar("T")
 _BATCH = 400_000
 
 
@@ -29,16 +31,16 @@ class Stats:
     idle: Ints
 
 
-def batches(spans: Sequence[Span]) -> Iterator[Sequence[Span]]:
-    """Cut the list so that the samples of one part fit into memory comfortably."""
+def batches(items: Sequence[T], seconds: Callable[[T], float]) -> Iterator[Sequence[T]]:
+    """Cut a list so that the samples of one part fit into memory comfortably; `seconds` is an item's length."""
     first, total = 0, 0.0
-    for row, span in enumerate(spans):
-        total += (span.end - span.start) / 30
+    for row, item in enumerate(items):
+        total += seconds(item) / INTERVAL
         if total > _BATCH:
-            yield spans[first : row + 1]
+            yield items[first : row + 1]
             first, total = row + 1, 0.0
-    if first < len(spans):
-        yield spans[first:]
+    if first < len(items):
+        yield items[first:]
 
 
 def sampled(world: World, spans: Sequence[Span], *, xid: bool = False) -> tuple[Ints, Floats]:

@@ -29,7 +29,7 @@ class Table:
     spans: Sequence[Span]
     key: Keys
     device_key: Keys
-    unit_key: Keys
+    card_key: Keys
     begin: Floats
     archetype: Ints
     ordinal: Ints
@@ -51,7 +51,7 @@ def tabulate(spans: Sequence[Span]) -> Table:
         spans,
         key,
         mix(key, ordinal + 1000),
-        mix(np.array([span.unit.number * 2654435761 for span in spans], dtype=np.uint64), 228),
+        mix(np.array([span.machine.number * 16 + span.unit.card for span in spans], dtype=np.uint64), 228),
         _floats(span.begin for span in spans),
         archetype,
         ordinal,
@@ -91,6 +91,11 @@ class Moment:
 
     def trait(self, name: str) -> Floats:
         return self.table.traits[name][self.at]
+
+    @property
+    def on_card(self) -> Flags:
+        """Whether the pair is of a slice, whose power, heat and clock are those of its whole card."""
+        return np.zeros(len(self.at), dtype=bool) if self.card_load is None else ~np.isnan(self.card_load)
 
     def noise(self, channel: int, amount: float) -> Floats:
         """Factors around 1 that differ from sample to sample."""
@@ -158,11 +163,12 @@ def _memory_used(now: Moment) -> Floats:
     table, at = now.table, now.at
     since = now.time - table.begin[at]
     ramp = np.clip(since / np.maximum(30.0, now.trait("startup")), 0, 1)
-    used = table.ordinal[at] < np.ceil(now.trait("used") * table.count[at] - 1e-9)
-    share = np.where(used & (table.archetype[at] != FREE), now.trait("memory") * ramp, 0.0)
+    is_used = table.ordinal[at] < np.ceil(now.trait("used") * table.count[at] - 1e-9)
+    share = np.where(is_used & (table.archetype[at] != FREE), now.trait("memory") * ramp, 0.0)
     base = np.where(table.archetype[at] == FREE, 0.004, 0.006)
     total = table.total[at]
-    return np.floor(np.minimum(total, total * (base + share)) / (1 << 20)) * (1 << 20)
+    used_bytes: Floats = np.floor(np.minimum(total, total * (base + share)) / (1 << 20)) * (1 << 20)
+    return used_bytes
 
 
 def _memory_total(now: Moment) -> Floats:
@@ -181,27 +187,40 @@ def load_of(now: Moment) -> Floats:
 
 def _power(now: Moment) -> Floats:
     idle, most = _per_model(now, _IDLE_WATTS), _per_model(now, _MOST_WATTS)
-    opened = np.where(now.table.archetype[now.at] == FREE, 0.0, _per_model(now, _OPEN_WATTS))
-    load = load_of(now)
-    if now.card_load is not None:
-        load = np.where(np.isnan(now.card_load), load, now.card_load)
+    on_card = now.on_card
+    is_open = (now.table.archetype[now.at] != FREE) | on_card
+    opened = np.where(is_open, _per_model(now, _OPEN_WATTS), 0.0)
+    load = load_of(now) if now.card_load is None else np.where(on_card, now.card_load, load_of(now))
     limit = np.where(now.within(now.table.hot), 0.7, 1.0)
-    return np.round((idle + opened + (most - idle) * load * limit) * now.noise(225, 0.015), 2)
+    noise = 1.0 + 0.015 * bells(mix(now.table.card_key[now.at], 225), now.tick)
+    watts: Floats = (idle + opened + (most - idle) * load * limit) * noise
+    return watts.round(2)
+
+
+def _is_warm(now: Moment) -> Flags:
+    busy = now.work if now.card_load is None else np.where(now.on_card, now.card_load, now.work)
+    result: Flags = busy > 0
+    return result
 
 
 def _temperature(now: Moment) -> Floats:
     idle, most = _per_model(now, _IDLE_WATTS), _per_model(now, _MOST_WATTS)
-    place = 26 + 7 * units(now.table.unit_key[now.at], 226)
+    place = 26 + 7 * units(now.table.card_key[now.at], 226)
     warm = place + 40 * (now.value("power_watts") - idle) / (most - idle)
-    hot = 86.5 + 2.5 * units(mix(now.table.device_key[now.at], 227), now.tick)
-    return np.round(np.where(now.within(now.table.hot) & (now.work > 0.2), hot, warm))
+    hot = 86.5 + 2.5 * units(mix(now.table.card_key[now.at], 227), now.tick)
+    celsius: Floats = np.where(now.within(now.table.hot) & _is_warm(now), hot, warm)
+    return celsius.round()
 
 
 def _clock(now: Moment) -> Floats:
-    awake = _per_model(now, (1410e6, 1980e6)) - 15e6 * np.round(6 * now.value("sm_activity"))
-    asleep = _per_model(now, (210e6, 345e6))
-    clock = np.where(now.work > 0, awake, asleep)
-    return np.where(now.within(now.table.hot) & (now.work > 0), np.round(awake * 0.6 / 15e6) * 15e6, clock)
+    activity = (
+        now.value("sm_activity")
+        if now.card_load is None
+        else np.where(now.on_card, now.card_load, now.value("sm_activity"))
+    )
+    awake = _per_model(now, (1410e6, 1980e6)) - 15e6 * np.round(6 * activity)
+    slowed = np.where(now.within(now.table.hot), np.round(awake * 0.6 / 15e6) * 15e6, awake)
+    return np.where(_is_warm(now), slowed, _per_model(now, (210e6, 345e6)))
 
 
 def _xid(now: Moment) -> Floats:
@@ -213,7 +232,7 @@ def _link(name: str, peaks: tuple[float, float], channel: int, *, alone: bool) -
         used = now.trait(name) * _per_model(now, peaks) * now.work * now.noise(channel, 0.1)
         if not alone:
             used = np.where(now.table.count[now.at] > 1, used, 0.0)
-        return np.round(np.maximum(used, 0.0))
+        return np.maximum(used, 0.0).round()
 
     return link
 

@@ -50,7 +50,7 @@ def device_stats(
     sums = _Sums()
     every = device_spans(world, start, end, labels, nodes)
     every.sort(key=lambda span: span.machine.name)
-    for spans in batches(every):
+    for spans in batches(every, lambda span: span.end - span.start):
         for xid in (False, True):
             names = [name for name in metrics if (name == "xid") == xid]
             if names:

@@ -22,7 +22,7 @@ from data.simulation.numbers import Numbers
 from data.simulation.organization import build_organization
 
 CLUSTER = "larch"
-_LOOK_AHEAD = 60 * HOUR
+_LOOK_AHEAD = 44 * HOUR
 
 
 @dataclass(frozen=True, slots=True)
