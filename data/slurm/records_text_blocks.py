@@ -47,7 +47,7 @@ JOB_KEYS: Final = _keys("""JobId ArrayJobId ArrayTaskId ArrayTaskThrottle HetJob
     NtasksPerTRES Container ContainerID BurstBuffer BurstBufferState Switches MailUser MailType SubmitLine Extra
     KillOInInvalidDependent""")
 # Their values run to the end of the line, whatever is in them.
-_REST_OF_LINE: Final = frozenset(
+_JOB_TEXTS: Final = frozenset(
     {
         "AdminComment",
         "Command",
@@ -63,6 +63,7 @@ _REST_OF_LINE: Final = frozenset(
         "WorkDir",
     }
 )
+_NODE_TEXTS: Final = frozenset({"Comment", "Extra", "OS", "Reason"})
 _DETAIL_KEYS: Final = frozenset({"Nodes", "CPU_IDs", "Mem", "GRES"})
 _NOTHING: Final = re.compile(r"\s*(?:No [a-z ]+ in the system\.?)?\s*")
 
@@ -91,7 +92,7 @@ def records(text: str, first_key: str) -> list[str]:
 def fields(record: str, keys: frozenset[str]) -> dict[str, str]:
     """The fields of a record; of a key that occurs twice the first one counts."""
     found: dict[str, str] = {}
-    for key, value in _pairs(record, keys):
+    for key, value in _pairs(record, keys, _NODE_TEXTS):
         found.setdefault(key, value)
     return found
 
@@ -103,7 +104,7 @@ def job_fields(record: str) -> tuple[dict[str, str], list[dict[str, str]]]:
     """
     found: dict[str, str] = {}
     details: list[dict[str, str]] = []
-    for key, value in _job_pairs(record):
+    for key, value in _pairs(record, JOB_KEYS, _JOB_TEXTS):
         if key in _DETAIL_KEYS:
             _add_detail(details, key, value)
         elif key in found and key in ("UserId", "JobState"):
@@ -113,28 +114,22 @@ def job_fields(record: str) -> tuple[dict[str, str], list[dict[str, str]]]:
     return found, details
 
 
-def _job_pairs(record: str) -> Iterator[tuple[str, str]]:
-    """Fields in order; a key of free text takes the rest of its line (in -o form all up to the next known key)."""
-    has_lines = "\n   " in record
-    matches = [match for match in _KEY.finditer(record) if match[1] in JOB_KEYS]
-    free_until = 0
-    for match, following in zip(matches, [*matches, None][1:], strict=True):
-        if match.start() < free_until:
-            continue
-        end = following.start() if following is not None else len(record)
-        if has_lines and match[1] in _REST_OF_LINE:
-            newline = record.find("\n", match.end())
-            end = free_until = len(record) if newline < 0 else newline
-        yield match[1], record[match.end() : end].strip()
-
-
 def _add_detail(details: list[dict[str, str]], key: str, value: str) -> None:
     if key == "Nodes" or not details:
         details.append({})
     details[-1].setdefault(key, value)
 
 
-def _pairs(record: str, keys: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _pairs(record: str, keys: frozenset[str], texts: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Fields in order; a key of free text takes the rest of its line (in -o form all up to the next known key)."""
+    has_lines = "\n   " in record
     matches = [match for match in _KEY.finditer(record) if match[1] in keys]
+    free_until = 0
     for match, following in zip(matches, [*matches, None][1:], strict=True):
-        yield match[1], record[match.end() : following.start() if following is not None else None].strip()
+        if match.start() < free_until:
+            continue
+        end = following.start() if following is not None else len(record)
+        if has_lines and match[1] in texts:
+            newline = record.find("\n", match.end())
+            end = free_until = len(record) if newline < 0 else newline
+        yield match[1], record[match.end() : end].strip()
