@@ -10,13 +10,14 @@ from data.errors import BadRequest, SourceGarbled
 from data.metrics.dialects import BoundDialect
 from data.metrics.prometheus_answers import vector
 from data.metrics.prometheus_found import Found
+from data.metrics.prometheus_health import health_of
 from data.metrics.prometheus_http import Answer, Connection, without_collection
 from data.metrics.prometheus_latest import Latest, latest_query, missing_metrics, read_latest
 from data.metrics.prometheus_raw import Span
 from data.metrics.prometheus_site import site_of
 from data.metrics.prometheus_window import WindowReader, check_points, series_of_run, span_of
 from data.metrics.registry import METRICS
-from data.model import Reading, Scope, Series, Window, WindowReading
+from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
 from settings import MetricsSettings
 
 # Without any sign of the scrape interval; most sites scrape every 15 to 60 s.
@@ -96,6 +97,10 @@ class PrometheusSource:
         check_points(span, step_seconds, interval)
         runs = WindowReader(self._connection, self._site).runs(exporters, metrics, span, scope)
         return tuple(series_of_run(run, span, step_seconds, interval) for run in runs)
+
+    def health(self) -> SourceHealth:
+        """Version, exporters, interval, missing metrics with the lines that would give them, clusters and hosts."""
+        return health_of(self._connection, self._site, self._found, self._settings.cluster_label)
 
     def _exporters(self, span: Span) -> list[tuple[BoundDialect, float | None]]:
         start, end = span.start / 1000.0, span.end / 1000.0

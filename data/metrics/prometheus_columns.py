@@ -16,7 +16,7 @@ from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels
 from data.metrics.prometheus_site import Site
 from data.metrics.registry import METRICS
-from data.metrics.values import Floats, prom_value, screen
+from data.metrics.values import Floats, job_label, prom_value, screen
 
 _Key = tuple[str, str, str, str]
 
@@ -41,6 +41,7 @@ class Columns:
         self._origin_job: list[str] = []
         self._alive: dict[int, dict[str, Sighting]] = defaultdict(dict)
         self._values: dict[Term, tuple[list[int], list[float]]] = {}
+        self._value_jobs: dict[int, tuple[str, ...]] | None = None
 
     def add_value(self, labels: Labels, value: float, terms: Sequence[Term]) -> None:
         """Take a value row (its labels without the name)."""
@@ -72,7 +73,10 @@ class Columns:
         return np.full(len(self.sightings), np.nan) if total is None else total
 
     def jobs(self, number: int) -> tuple[str, ...]:
-        return tuple(sorted({each.job for each in self._alive.get(number, {}).values() if each.job}))
+        """Live jobs; of a device that no full row tells, those of its values."""
+        if number in self._alive:
+            return tuple(sorted({each.job for each in self._alive[number].values() if each.job}))
+        return self._jobs_of_values().get(number, ())
 
     def users(self, number: int) -> tuple[str, ...]:
         return tuple(sorted({each.user for each in self._alive.get(number, {}).values() if each.job and each.user}))
@@ -84,6 +88,16 @@ class Columns:
             (self._origin_device[origin], prom_value((0, value))) for origin, value in zip(origins, raw, strict=True)
         )
         return {number: (str(int(job)),) for number, job in ids if job and number >= 0}
+
+    def _jobs_of_values(self) -> dict[int, tuple[str, ...]]:
+        if self._value_jobs is None:
+            found: dict[int, set[str]] = defaultdict(set)
+            for number, text in zip(self._origin_device, self._origin_job, strict=True):
+                job = job_label(text, self.bound.dialect.job_pattern)
+                if job:
+                    found[number].add(job)
+            self._value_jobs = {number: tuple(sorted(jobs)) for number, jobs in found.items()}
+        return self._value_jobs
 
     def _term_values(self, term: Term, metric: str, dropped: Counter[str]) -> Floats:
         """The largest value of each device over the rows that count: jobs that share it repeat the same one."""

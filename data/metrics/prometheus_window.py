@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -173,5 +174,5 @@ def check_points(span: Span, step_seconds: float | None, interval: float | None)
     if step and span.seconds / step > POINT_LIMIT:
         raise BadRequest(
             f"{span.seconds:g} s in steps of {step:g} s are more than {POINT_LIMIT} points a series",
-            hint=f"Choose a step of at least {span.seconds / POINT_LIMIT:.0f} s.",
+            hint=f"Choose a step of at least {math.ceil(span.seconds / POINT_LIMIT)} s.",
         )
