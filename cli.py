@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,7 +121,7 @@ def check(
         return
     loaded = load(context.obj.config, is_demo=context.obj.is_demo)
     sources = open_sources(loaded.settings)
-    found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics))
+    found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics, is_demo=context.obj.is_demo))
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
     _show(found, lambda rows, _: [*check_lines(rows), closing_line(problems)], as_json)
     raise typer.Exit(NO if problems else FINE)
@@ -206,6 +207,35 @@ def job(
             yield from waiting_lines(waiting(view.viewer, view.sources, job_id, view.at), view.zone)
 
     _show(found, lines, as_json)
+
+
+@commands.command()
+def simulate(
+    since: Annotated[str, typer.Option(help="Begin of the span, such as -2h or 2026-03-01.")] = "-1h",
+    until: Annotated[str, typer.Option(help="End of the span.")] = "now",
+    node_count: Annotated[int | None, typer.Option("--nodes", min=1, help="GPU nodes; empty = the demo's.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Write one file per UTC day here, for promtool.")] = None,
+    remote_write: Annotated[str, typer.Option(help="Send to this address: http://host:9090/api/v1/write.")] = "",
+) -> None:
+    """Write the simulated cluster's series as OpenMetrics text, or send them to a Prometheus."""
+    from data.moment import parse_moment
+    from data.settings_file import demo_settings
+    from data.simulation import World
+    from data.simulation.openmetrics import openmetrics
+    from terminal.simulating import span, write_folder
+
+    now = datetime.now(UTC)
+    window = span(parse_moment(since, now), parse_moment(until, now), now)
+    world = World(demo_settings().demo.seed, node_count)
+    if remote_write:
+        from data.simulation.remote_write import remote_write as send
+
+        _tell(f"sent {send(world, window, remote_write):,} samples")
+    elif folder is not None:
+        for path, count in write_folder(world, window, folder):
+            _tell(f"wrote {path}: {count:,} samples")
+    else:
+        openmetrics(world, window, sys.stdout)
 
 
 def _node_filter(partition: list[str] | None = None, state: list[str] | None = None, text: str = "") -> NodeFilter:

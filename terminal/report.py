@@ -104,7 +104,8 @@ def _meters(report: JobReport) -> Iterator[Text]:
 def _meter(name: str, value: float | None, words: str, judgement: Judgement | None) -> Text:
     level = judgement.level if judgement else Level.NOT_JUDGED
     meter = bar(value, STYLES[level])
-    return Text.assemble(f"{name:<16}", meter, f" {cell(percent(value)):>8}  {clean(words)}", _verdict(judgement, value))
+    shown = f" {cell(percent(value)):>8}  {clean(words)}"
+    return Text.assemble(f"{name:<16}", meter, shown, _verdict(judgement, value))
 
 
 def _verdict(judgement: Judgement | None, value: float | None) -> tuple[str, str]:
