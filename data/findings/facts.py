@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from data.efficiency import device_weight, slice_profile
 from data.gpu_models import GIB, gpu_model
@@ -37,10 +37,13 @@ class PartitionFacts:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
+    """`partition` is of the job's own nodes; of a het job, `parts` holds those of each component by its display id."""
+
     report: JobReport
     limits: FindingLimits
     judgement: JudgementSettings
     partition: PartitionFacts = PartitionFacts()
+    parts: Mapping[str, PartitionFacts] = field(default_factory=dict)
 
     @property
     def job(self) -> Job:
@@ -59,6 +62,8 @@ class JobFacts:
     def sound_gpus(self) -> tuple[GpuUse, ...]:
         """Allocated GPUs whose own numbers can be trusted; () when the job's mapping cannot."""
         report = self.report
+        if report.gpu_source is UseSource.SERIES and report.window_share < self.limits.min_coverage:
+            return ()
         was_suspended = report.suspended_share > self.limits.max_suspended_share
         if not self.is_old_enough or report.faults or report.is_too_short or was_suspended:
             return ()
@@ -77,6 +82,8 @@ class JobFacts:
             return False
         if self.report.host_source is UseSource.SLURM:
             return True
+        if self.report.host_source is UseSource.SERIES and self.report.window_share < self.limits.min_coverage:
+            return False
         return all(node.is_host_measured and _is_covered(node.host_coverage, self.limits) for node in nodes)
 
     @property

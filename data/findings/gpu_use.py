@@ -50,7 +50,7 @@ def input_bound(facts: JobFacts) -> Finding | None:
     if not waiting:
         return None
     cpu = facts.cpu_utilization
-    parts = [f"{rows.names(waiting)}: {rows.use_of(waiting)}"]
+    parts = [f"{rows.names(waiting)}: {rows.use_of(waiting, facts.limits.input_utilization)}"]
     if swings := [gpu.swing for gpu in waiting if gpu.swing is not None]:
         low = sum(swing.low_share for swing in swings) / len(swings)
         high = sum(swing.high_share for swing in swings) / len(swings)

@@ -15,14 +15,15 @@ _NEARLY_ALL = 0.95
 
 @finding("out_of_memory")
 def out_of_memory(facts: JobFacts) -> Finding | None:
-    """The job was ended for want of host memory. Slurm says so itself: this holds for short jobs, too."""
-    code = facts.job.exit_code
-    if facts.job.state != "OUT_OF_MEMORY" and (code is None or code.signal != _OOM_SIGNAL):
+    """The job or a step of it was ended for want of host memory. Slurm says so itself: this holds for short jobs, too."""
+    codes = (facts.job.exit_code, facts.job.derived_exit_code)
+    was_signaled = any(code is not None and code.signal == _OOM_SIGNAL for code in codes)
+    if facts.job.state != "OUT_OF_MEMORY" and not was_signaled:
         return None
     asked = _asked_per_node(facts)
     lines = _more_memory(facts, asked)
     advice = "Ask for more memory, or make the program need less: smaller batches, fewer workers, data read in parts."
-    evidence = f"The job had {words.gib(asked)} on each node" if asked else "Slurm ended it as OUT_OF_MEMORY"
+    evidence = f"The job had {words.gib(asked)} on each node" if asked else "Slurm says so"
     if facts.report.memory.used is not None and facts.report.host_source is not UseSource.SLURM:
         evidence += f"; the last measured peak was {words.gib_of(facts.report.memory.used, facts.report.memory.given)}"
     return Finding("out_of_memory", "Out of memory", evidence + ".", advice, lines, Severity.BROKEN)

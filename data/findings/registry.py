@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from data.findings.facts import JobFacts
+from data.findings.facts import JobFacts, PartitionFacts
+from data.report import JobReport
 
 
 class Severity(StrEnum):
@@ -51,19 +52,19 @@ def finding(name: str) -> Callable[[Finder], Finder]:
 def find(facts: JobFacts) -> tuple[Finding, ...]:
     """All findings about a job, those that cost most GPU-hours first. A het job is looked at part by part."""
     parts = facts.report.components
-    found = (
-        [_of_part(facts, part.job.display_id, index) for index, part in enumerate(parts)] if parts else [_all(facts)]
-    )
-    return tuple(sorted((one for part in found for one in part), key=_order))
+    found = [one for part in parts for one in _of_part(facts, part)] if parts else _all(facts)
+    return tuple(sorted(found, key=_order))
 
 
 def _all(facts: JobFacts) -> list[Finding]:
     return [one for function in FINDINGS.values() if (one := function(facts)) is not None]
 
 
-def _of_part(facts: JobFacts, name: str, index: int) -> list[Finding]:
-    found = _all(replace(facts, report=facts.report.components[index]))
-    return [replace(one, title=f"{name}: {one.title}") for one in found]
+def _of_part(facts: JobFacts, part: JobReport) -> list[Finding]:
+    """The components of a het job may sit on different kinds of nodes: only what is known of their own counts."""
+    name = part.job.display_id
+    own = facts.parts.get(name, PartitionFacts(offers=facts.partition.offers))
+    return [replace(one, title=f"{name}: {one.title}") for one in _all(replace(facts, report=part, partition=own))]
 
 
 def _order(one: Finding) -> tuple[float, int, str]:

@@ -70,11 +70,11 @@ def mean_of(part: Sequence[GpuUse], metric: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def use_of(part: Sequence[GpuUse]) -> str:
-    """The mean utilization under its own name: "UTIL 37 %"."""
+def use_of(part: Sequence[GpuUse], limit: float | None = None) -> str:
+    """The mean utilization under its own name: "UTIL 37 %", finer near `limit`."""
     values = [gpu.utilization for gpu in part if gpu.utilization is not None]
     label = "GR" if part and part[0].utilization_metric == "graphics_engine_activity" else "UTIL"
-    return f"{label} {words.percent(sum(values) / len(values) if values else None)}"
+    return f"{label} {words.percent(sum(values) / len(values) if values else None, limit=limit)}"
 
 
 def wasted_hours(part: Sequence[GpuUse]) -> float | None:

@@ -61,7 +61,7 @@ class Job:
     `job_id` is the raw id (what exporters usually carry), `display_id` what people write (123_7, 123+1).
     `time_limit_seconds` is inf for UNLIMITED. `array_task_count` > 1 only for a pending array not yet split.
     `end_time` is None while a job runs, and after a record without one. `requested_memory_per` is "node", "cpu" or
-    "gpu": which of --mem, --mem-per-cpu and --mem-per-gpu the job used.
+    "gpu": which of --mem, --mem-per-cpu and --mem-per-gpu the job used. `derived_exit_code` is the worst of the steps.
     """
 
     cluster: str
@@ -103,6 +103,7 @@ class Job:
     dependency: str | None = None
     reservation: str | None = None
     exit_code: ExitCode | None = None
+    derived_exit_code: ExitCode | None = None
     cancelled_by: str | None = None
     is_batch: bool | None = None
     command: str | None = None

@@ -156,6 +156,7 @@ def _assemble(
         coverage=least_coverage(rows),
         join=worst_join(row.join for row in rows if row.is_allocated),
         interval_seconds=period.interval_seconds,
+        window_share=period.share if measured.source is UseSource.SERIES or hosts.source is UseSource.SERIES else 1.0,
         is_too_short=is_too_short(period.seconds, period.interval_seconds),
     )
 

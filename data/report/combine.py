@@ -53,6 +53,7 @@ def _joined(parts: list[JobReport]) -> JobReport:
         device_hours=None if None in device_hours else sum(one or 0.0 for one in device_hours),
         coverage=least_coverage(gpus),
         join=worst_join(part.join for part in parts),
+        window_share=min(part.window_share for part in parts),
         is_too_short=any(part.is_too_short for part in parts),
         faults=tuple(dict.fromkeys(fault for part in parts for fault in part.faults)),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),

@@ -144,7 +144,8 @@ class NodeUse:
 class JobReport:
     """`metrics` are job means by metric name, over the measured allocated devices.
 
-    `coverage` is the smallest of the allocated devices (uncapped); None where it cannot be known. `faults` say in
+    `coverage` is the smallest of the allocated devices (uncapped); None where it cannot be known. `window_share` is
+    the part of the run that series were read for: 1 but for a reading that was cut short on purpose. `faults` say in
     words why GPU numbers must not be trusted, `notes` what else a reader should know.
     """
 
@@ -167,6 +168,7 @@ class JobReport:
     coverage: float | None = None
     join: JoinMethod | None = None
     interval_seconds: float | None = None
+    window_share: float = 1.0
     is_too_short: bool = False
     summary_outcome: Outcome = Outcome.NONE
     judgements: Mapping[str, Judgement] = field(default_factory=dict)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from data import words
 from data.efficiency import GpuHours, Judgement, Mean, Share, job_mean, judge_mean, judge_share, not_judged, total_hours
 from data.efficiency.judge import first_reason
 from data.efficiency.share import total_share
 from data.metrics.registry import METRICS
 from data.model import JoinMethod
-from data.report.model import GpuUse, JobReport
+from data.report.model import GpuUse, JobReport, UseSource
 from settings import FindingLimits, JudgementSettings
 
 _JOIN_ORDER = tuple(JoinMethod)
+_MOST_NAMES = 4
 _JUDGED_ENDS = ("COMPLETED", "TIMEOUT")
 
 
@@ -60,10 +62,17 @@ def mapping_faults(rows: Sequence[GpuUse], limits: FindingLimits) -> tuple[str, 
     crowded = [row for row in rows if row.coverage is not None and row.coverage > limits.max_coverage]
     faults = []
     if extra:
-        faults.append(f"Mapping disagrees: metrics name this job on {', '.join(extra)}, which Slurm did not give it.")
-    for row in crowded:
-        faults.append(f"Mapping disagrees: {row.label} has {row.coverage:.0%} of the samples that its time allows.")
+        faults.append(f"Mapping disagrees: metrics name this job on {_listed(extra)}, which Slurm did not give it.")
+    if crowded:
+        most = words.percent(max(row.coverage or 0.0 for row in crowded))
+        names = _listed([row.label for row in crowded])
+        faults.append(f"Mapping disagrees: {names} with up to {most} of the samples that the time allows.")
     return tuple(faults)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {words.number(len(names) - _MOST_NAMES)} more"
 
 
 def doubt(report: JobReport, limits: FindingLimits) -> str | None:
@@ -76,6 +85,7 @@ def doubt(report: JobReport, limits: FindingLimits) -> str | None:
         (report.is_too_short, "too short"),
         (report.join is JoinMethod.NODE_ESTIMATE, "node-level estimate"),
         (any(row.is_shared for row in rows), "GPU shared with other jobs"),
+        (report.window_share < limits.min_coverage, "only part of the run was read"),
         (report.suspended_share > limits.max_suspended_share, "suspended for part of its time"),
         (bool(report.measured_gpus) and least is not None and 0 < least < limits.min_coverage, "partly measured"),
     )
@@ -103,7 +113,8 @@ def judgements(report: JobReport, limits: JudgementSettings, findings: FindingLi
 def _judge_host(report: JobReport, part: Share, bad: float | None, low: float, limits: FindingLimits) -> Judgement:
     measured = report.host_nodes_measured
     coverages = [node.host_coverage for node in report.nodes if node.host_coverage is not None]
-    is_partial = 0 < measured < len(report.nodes) or any(share < limits.min_coverage for share in coverages)
+    is_cut = report.host_source is UseSource.SERIES and report.window_share < limits.min_coverage
+    is_partial = is_cut or 0 < measured < len(report.nodes) or any(share < limits.min_coverage for share in coverages)
     return first_reason((is_partial, "partly measured"), then=lambda: judge_share(part, bad=bad, low=low))
 
 

@@ -12,7 +12,7 @@ from data.js1 import GpuSummary, NodeSummary, Summary, encode
 from data.model import GpuPool, JobUsage, Node, NodeState, Partition
 from data.report import combine
 from tests.findings.facts_builders import NODE, facts_of, found_in, gpus, with_model
-from tests.report.job_builders import GIB, a_gpu, a_job, a_series, gpu_stats, host_stats
+from tests.report.job_builders import GIB, a_gpu, a_job, a_reading, a_series, gpu_stats, host_stats
 
 IDLE = {"gpu_utilization": 0.0, "gpu_memory_used_bytes": 0.5 * GIB, "gpu_memory_total_bytes": 80.0 * GIB}
 BUSY = {"gpu_utilization": 0.9, "gpu_memory_used_bytes": 50.0 * GIB, "gpu_memory_total_bytes": 80.0 * GIB}
@@ -126,6 +126,10 @@ GPU_FINDINGS = ("idle", "unbalanced", "input_bound", "small_kernels", "too_power
         pytest.param(facts_of(a_job(gpus=2), gpus(*[IDLE] * 4, label=None)), id="node-level estimate"),
         pytest.param(facts_of(a_job(), gpus(*[IDLE] * 8), gpus(*[IDLE] * 8, label="777")), id="shared"),
         pytest.param(facts_of(replace(a_job(), elapsed_seconds=4 * 3600.0), gpus(*[IDLE] * 8)), id="was suspended"),
+        pytest.param(
+            facts_of(a_job(hours=10), gpus(*[IDLE] * 8), hours=10, reading=a_reading(gpus(*[IDLE] * 8))),
+            id="a window of half the run",
+        ),
         pytest.param(facts_of(replace(a_job(), start_time=None, end_time=None)), id="pending"),
         pytest.param(facts_of(a_job(gpus=0, gpu_type=None)), id="no GPUs"),
         pytest.param(
@@ -237,6 +241,9 @@ def test_a_het_job_is_looked_at_part_by_part() -> None:
         parts.append(facts_of(job, gpu_stats(a_gpu(0, node), means, label=str(job.job_id))))
     whole = combine([part.report for part in parts], limits=parts[0].judgement)
     assert found_in(replace(parts[0], report=whole))["idle"].title == "15+1: The GPU was never used"
+    shares = {"15+1": PartitionFacts(gpus_per_node=4, cores_per_node=8)}
+    found = found_in(replace(parts[0], report=whole, parts=shares))
+    assert found["cores_per_gpu"].title == "15+1: 96 cores for each GPU"  # and nothing of 15+0, whose nodes are unknown
 
 
 def test_every_text_keeps_to_the_rules_of_words() -> None:

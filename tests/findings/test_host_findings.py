@@ -137,8 +137,9 @@ def test_out_of_memory_raises_the_ask_even_of_a_short_job() -> None:
     assert one.severity == "broken"
 
 
-def test_an_exit_by_signal_125_is_out_of_memory() -> None:
-    job = replace(a_job(**(CPU | {"state": "FAILED"})), exit_code=ExitCode("SIGNALED", 0, 125))
+@pytest.mark.parametrize("where", ["exit_code", "derived_exit_code"])  # the job's own, and of a step that failed it
+def test_an_exit_by_signal_125_is_out_of_memory(where: str) -> None:
+    job = replace(a_job(**(CPU | {"state": "FAILED"})), **{where: ExitCode("SIGNALED", 0, 125)})
     assert found_in(facts_of(job))["out_of_memory"].sbatch == ("+ #SBATCH --mem=150G",)
 
 

@@ -105,7 +105,7 @@ def test_a_device_on_a_node_that_slurm_did_not_give_is_flagged() -> None:
 
 def test_more_samples_than_time_allows_are_a_fault() -> None:
     found = report(a_job(gpus=1), a_reading(gpu_stats(a_gpu(0), use(0.5), coverage=2.0)))
-    assert "200%" in found.faults[0]
+    assert "h014/0 with up to 200 % of the samples" in found.faults[0]
     assert found.hours is not None
     assert found.hours.measured == pytest.approx(5.0)
 
@@ -232,6 +232,14 @@ def test_a_window_over_part_of_a_job_measures_that_part_of_the_hours() -> None:
     assert found.hours is not None
     assert found.hours.measured == pytest.approx(1.0)
     assert found.hours.not_measured == pytest.approx(4.0)
+    assert found.window_share == pytest.approx(0.2)
+    assert found.judgements["gpu"].reason == "only part of the run was read"
+
+
+def test_many_faults_are_one_sentence() -> None:
+    stats = [stat for index in range(16) for stat in gpu_stats(a_gpu(index), use(0.5))]
+    (fault,) = report(a_job(gpus=8), a_reading(stats)).faults
+    assert "h014/8, h014/9, h014/10, h014/11 and 4 more" in fault
 
 
 def test_an_unknown_interval_leaves_coverage_and_used_hours_unknown() -> None:
