@@ -7,17 +7,17 @@ built, whatever the bytes say. Bytes of another version of the product, cut or f
 from __future__ import annotations
 
 import copyreg
-import gc
 import hashlib
 import io
 import operator
 import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any
+
+from data.collection import without_collection
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Codec:
         buffer = io.BytesIO()
         pickler = pickle.Pickler(buffer, 5)
         pickler.dispatch_table = table
-        with _without_collection():
+        with without_collection():
             pickler.dump(value)
         return self.fingerprint + buffer.getvalue()
 
@@ -50,7 +50,7 @@ class Codec:
         if not data.startswith(mark):
             return None
         try:
-            with _without_collection():
+            with without_collection():
                 return _Reader(io.BytesIO(data[len(mark) :]), self).load()
         except Exception:  # damaged bytes can raise anything; a cache that cannot be read is an empty one
             return None
@@ -96,15 +96,3 @@ def _builder(types: tuple[type[Any], ...]) -> Callable[[int, tuple[Any, ...]], A
         return made
 
     return build
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Many new objects at once make the garbage collector run again and again, and nothing here is garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from data.collection import without_collection
 from data.model import ClusterSnapshot, Gpu, GpuState, Job
 
 HELD = frozenset({GpuState.BUSY, GpuState.IDLE, GpuState.UNMEASURED})
@@ -97,15 +98,16 @@ def totals(snapshot: ClusterSnapshot) -> Totals:
     A node of three partitions counts once in the cluster and in each of its partitions; what is held counts in the
     partition of its job.
     """
-    return Totals(
-        nodes=len(snapshot.nodes),
-        nodes_by_state=dict(Counter(node.state.bucket for node in snapshot.nodes)),
-        use=use_of(snapshot.gpus),
-        queue=queue_of(snapshot.jobs),
-        by_state={state: sum(gpu.state is state for gpu in snapshot.gpus) for state in GpuState},
-        by_partition=_by_partition(snapshot),
-        by_model=_by_model(snapshot),
-    )
+    with without_collection():
+        return Totals(
+            nodes=len(snapshot.nodes),
+            nodes_by_state=dict(Counter(node.state.bucket for node in snapshot.nodes)),
+            use=use_of(snapshot.gpus),
+            queue=queue_of(snapshot.jobs),
+            by_state={state: sum(gpu.state is state for gpu in snapshot.gpus) for state in GpuState},
+            by_partition=_by_partition(snapshot),
+            by_model=_by_model(snapshot),
+        )
 
 
 def use_of(gpus: Iterable[Gpu], is_elsewhere: Callable[[Gpu], bool] = lambda gpu: False) -> Use:

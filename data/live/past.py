@@ -111,7 +111,7 @@ class PastPictures:
             metrics_time=_sampled(reading.value),
             is_past=True,
             unknown=tuple(unknown),
-            version=f"at-{moment:%Y%m%dT%H%M%S}",
+            version=f"at-{moment:%Y%m%dT%H%M%S}-{made_at:%Y%m%dT%H%M%S.%f}",
             notes=joined.notes,
         )
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import uuid4
 
+from data.collection import without_collection
 from data.inventory import Inventory
 from data.join import SignalLimits, join
 from data.live.asking import Answer, Asked
@@ -51,7 +52,8 @@ def next_picture(
     reading = asked.reading.value or old.reading
     nodes_time = now if asked.nodes.value is not None else old.nodes_time
     jobs_time = now if asked.jobs.value is not None else old.jobs_time
-    joined = join(nodes, jobs, reading, old.inventory, now, origin.limits)
+    with without_collection():
+        joined = join(nodes, jobs, reading, old.inventory, now, origin.limits)
     sources = (
         scheduler_state(_source(old, "slurm"), asked, origin, now, nodes_time, jobs_time),
         metrics_state(_source(old, "metrics"), asked, origin, now, reading),

@@ -39,7 +39,8 @@ def overview(
     lines = [
         one for one in attention(scope_snapshot(viewer, of_nodes)) if one.target_kind != "node" or one.target in kept
     ]
-    return Overview(seen, totals(wanted), filter_options(whole), tuple(lines))
+    counted = sources.recent.get(("totals", whole.version, filter), lambda: (totals(wanted), filter_options(whole)))
+    return Overview(seen, *counted, tuple(lines))
 
 
 def snapshot(viewer: Viewer, sources: Sources, *, at: datetime | None = None) -> ClusterSnapshot:
