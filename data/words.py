@@ -25,7 +25,7 @@ def number(value: float | None, decimals: int = 0) -> str:
 def percent(ratio: float | None, *, limit: float | None = None) -> str:
     """A ratio as percent: one decimal under 10 % (none for a whole number), none above except within a point of
     `limit`. A share above 0 never reads "0 %"."""
-    if ratio is None or not math.isfinite(ratio):
+    if ratio is None or not math.isfinite(ratio * 100):
         return NOT_MEASURED
     points = ratio * 100
     if 0 < abs(points) < 0.05:
@@ -38,7 +38,7 @@ def percent(ratio: float | None, *, limit: float | None = None) -> str:
 
 def points(ratio: float | None) -> str:
     """A difference of ratios in points, with its sign."""
-    if ratio is None or not math.isfinite(ratio):
+    if ratio is None or not math.isfinite(ratio * 100):
         return NOT_MEASURED
     sign = "+" if round(ratio * 100, 1) > 0 else ""
     return f"{sign}{number(ratio * 100, 1)}"

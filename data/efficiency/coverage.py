@@ -20,7 +20,7 @@ def expected_samples(duration_seconds: float | None, interval_seconds: float | N
     """Count the samples of one device in `duration_seconds` (s); None without a duration or interval."""
     if interval_seconds is None or not 0 < interval_seconds < math.inf:
         return None
-    if duration_seconds is None or not math.isfinite(duration_seconds):
+    if duration_seconds is None or not math.isfinite(duration_seconds / interval_seconds):
         return None
     return max(0, math.floor(duration_seconds / interval_seconds))
 

@@ -15,7 +15,7 @@ _NEARLY_ALL = 0.95
 
 @finding("out_of_memory")
 def out_of_memory(facts: JobFacts) -> Finding | None:
-    """The job or a step of it was ended for want of host memory. Slurm says so itself: this holds for short jobs, too."""
+    """The job or a step of it was ended for want of host memory. Slurm says so: it holds for short jobs, too."""
     codes = (facts.job.exit_code, facts.job.derived_exit_code)
     was_signaled = any(code is not None and code.signal == _OOM_SIGNAL for code in codes)
     if facts.job.state != "OUT_OF_MEMORY" and not was_signaled:
