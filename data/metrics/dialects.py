@@ -50,6 +50,11 @@ class Dialect:
     job_value: str = ""
     switch_on: Mapping[str, str] = field(default_factory=dict)
 
+    def names(self) -> Iterator[str]:
+        """All series names that the exporter may use."""
+        terms = (term for choices in self.metrics.values() for formula in choices for term in formula)
+        return (prefix + term.name for term in terms for prefix in self.prefixes)
+
 
 @dataclass(frozen=True, slots=True)
 class BoundDialect:

@@ -17,9 +17,8 @@ class Authorization(AuthBase):
     Given to every request, also when it adds nothing: requests would otherwise take credentials from ~/.netrc.
     """
 
-    def __init__(self, settings: MetricsSettings, user: str = "", password: str = "") -> None:
+    def __init__(self, settings: MetricsSettings) -> None:
         self._settings = settings
-        self._url_user, self._url_password = user, password
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         settings = self._settings
@@ -27,11 +26,9 @@ class Authorization(AuthBase):
         if token:
             request.headers["Authorization"] = f"Bearer {token}"
             return request
-        user = settings.username or self._url_user
-        if user:
-            given = settings.password.get_secret_value() or self._url_password
-            password = _secret(settings.password_file, given, "password_file")
-            return HTTPBasicAuth(user.encode(), password.encode())(request)  # type: ignore[no-any-return]
+        if settings.username:
+            password = _secret(settings.password_file, settings.password.get_secret_value(), "password_file")
+            return HTTPBasicAuth(settings.username.encode(), password.encode())(request)  # type: ignore[no-any-return]
         return request
 
 

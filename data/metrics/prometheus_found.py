@@ -7,7 +7,7 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from data.metrics.prometheus_answers import Labels, matrix, vector
 from data.metrics.prometheus_http import Connection
 from data.metrics.prometheus_selectors import series_of
 from data.metrics.prometheus_site import INSTANCE, Site
-from data.metrics.promql import equal, selector
+from data.metrics.promql import equal, quoted, selector
 
 KEPT_SECONDS = 600.0
 # A server without known series is asked again sooner: exporters may be on their way.
@@ -74,9 +74,21 @@ class Found:
         return fresh
 
     def _find_dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
-        names = {name.lower(): name for name in self.names(start, end)}
-        bound = (bind(dialect, rank, names, self._site.names) for rank, dialect in enumerate(self._site.dialects))
-        return tuple(replace(each, present=self._labels(each, start, end)) for each in bound if each)
+        bound = self._bind(self.names(start, end)) or self._bind(self._names_by_query(end))
+        return tuple(replace(each, present=self._labels(each, start, end)) for each in bound)
+
+    def _bind(self, names: Iterable[str]) -> list[BoundDialect]:
+        found = {name.lower(): name for name in names}
+        each = (bind(dialect, rank, found, self._site.names) for rank, dialect in enumerate(self._site.dialects))
+        return [bound for bound in each if bound]
+
+    def _names_by_query(self, end: float | None) -> list[str]:
+        """Names of known series by their samples: some servers' look-up of names lacks what their queries find."""
+        known = {name for dialect in self._site.dialects for name in dialect.names()} | set(self._site.names.values())
+        pattern = f"(?i)({'|'.join(sorted(known))})"
+        series = selector([f"__name__=~{quoted(pattern)}", *self._site.matchers])
+        answer = self._connection.query(f"group by (__name__) (last_over_time({series}[1h]))", end, tries=1)
+        return [labels["__name__"] for labels, _, _ in vector(answer.data, Counter()) if "__name__" in labels]
 
     def names(self, start: float | None, end: float | None) -> list[str]:
         """Names of all series of the span that fit the site's matchers (an index look-up on the server)."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 import requests
@@ -47,8 +47,8 @@ class Connection(PrometheusConnect):  # type: ignore[misc]
     """
 
     def __init__(self, settings: MetricsSettings, answer_limit: int = ANSWER_LIMIT) -> None:
-        url, user, password = _split_url(settings.url)
-        auth = Authorization(settings, user, password)
+        url = _root(settings.url)
+        auth = Authorization(settings)
         super().__init__(url, retry=Retry(0), auth=auth, session=_session(settings, url), method=settings.method)
         self._session.mount(url, DeadlineAdapter(pool_maxsize=16))
         self._limit_seconds = settings.timeout_seconds
@@ -185,14 +185,12 @@ def _session(settings: MetricsSettings, url: str) -> requests.Session:
     return session
 
 
-def _split_url(text: str) -> tuple[str, str, str]:
-    """The URL without credentials and trailing slash, and the credentials."""
+def _root(text: str) -> str:
+    """The URL without a trailing slash, query or fragment."""
     parts = urlsplit(text.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError("metrics.url must be a URL such as http://prometheus.example:9090")
-    host = parts.netloc.rpartition("@")[2]
-    url = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-    return url, unquote(parts.username or ""), unquote(parts.password or "")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
 def _is_loopback(url: str) -> bool:

@@ -139,16 +139,13 @@ def test_a_token_file_is_sent_and_read_again_when_it_changes(tmp_path: Path) -> 
         assert server.headers[-1]["Authorization"] == "Bearer second"
 
 
-def test_basic_credentials_of_settings_or_address_are_sent_and_never_shown() -> None:
+def test_basic_credentials_are_sent_and_never_shown() -> None:
     with AnsweringServer(status=401) as server:
-        for settings in (
-            {"url": server.url, "username": "me", "password": "s3cret"},
-            {"url": server.url.replace("//", "//me:s3cret@")},
-        ):
-            with pytest.raises(SourceDenied) as refused:
-                PrometheusSource(MetricsSettings(**settings)).latest(["gpu_utilization"])
-            assert server.headers[-1]["Authorization"].startswith("Basic ")
-            assert "s3cret" not in str(refused.value) + refused.value.hint
+        settings = MetricsSettings(url=server.url, username="me", password="s3cret")
+        with pytest.raises(SourceDenied) as refused:
+            PrometheusSource(settings).latest(["gpu_utilization"])
+        assert server.headers[-1]["Authorization"] == "Basic bWU6czNjcmV0"
+        assert "s3cret" not in str(refused.value) + refused.value.hint
 
 
 @pytest.mark.parametrize("content", [None, "", "two\nlines"])
