@@ -10,6 +10,8 @@ import dash_bootstrap_components as dbc
 from dash import html
 from dash.development.base_component import Component
 
+from data.efficiency.mig import slice_profile
+from data.gpu_models import gpu_model
 from data.model import SourceState
 
 Tone = Literal["waste", "bad", "info"]
@@ -25,10 +27,11 @@ def source_name(state: SourceState) -> str:
 
 
 def short_model(name: str) -> str:
-    """A GPU model without its vendor: what fits beside a number."""
-    for vendor in ("NVIDIA ", "AMD Instinct ", "AMD "):
-        name = name.removeprefix(vendor)
-    return name
+    """A GPU model as people say it ("A100 80GB"), with the profile of a slice; unknown ones without their vendor."""
+    known, profile = gpu_model(name), slice_profile(name)
+    if known:
+        return f"{known.name} {profile}" if profile else known.name
+    return name.removeprefix("NVIDIA ").removeprefix("AMD ").removeprefix("Instinct ")
 
 
 def icon(name: str, tone: str = "", *, label: str = "") -> Component:

@@ -51,7 +51,6 @@ def map_panel(
     ]
     head = [
         html.H2("GPU map"),
-        html.Span(note, id="map-note", className="fw-note"),
         html.Div(switches, className="fw-panel-right"),
     ]
     drawn = html.Div(
@@ -63,7 +62,7 @@ def map_panel(
     return html.Section(
         [
             html.Div(head, className="fw-panel-head"),
-            html.Div([html.Div(legend, id="map-legend"), _scale()], className="fw-map-key"),
+            html.Div([html.Div(legend, id="map-legend"), _note_and_scale(note)], className="fw-map-key"),
             html.Div([html.Div(list(body), id="map-instead"), drawn], className="fw-map-body"),
             html.Div(id="map-card", className="fw-card", hidden=True, role="status"),
             dcc.Store(id="map-data", data=payload),
@@ -72,6 +71,10 @@ def map_panel(
         className="fw-panel fw-map-panel",
         **{"data-ramp": "seq"},
     )
+
+
+def _note_and_scale(note: str) -> Component:
+    return html.Div([html.Span(note, id="map-note", className="fw-note"), _scale()], className="fw-map-scale")
 
 
 def _scale() -> Component:

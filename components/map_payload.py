@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from components.elements import short_model
 from components.racks import natural_key, racks
 from data.efficiency.mig import slice_profile
 from data.metrics.registry import METRICS
@@ -74,7 +75,7 @@ def _map_order(gpu: Gpu) -> tuple[object, ...]:
 def _node_columns(names: Sequence[str], nodes: Iterable[Node], gpus: Sequence[Gpu]) -> dict[str, list[str]]:
     known = {node.name: node for node in nodes}
     by_rack = racks(names)
-    models = {gpu.device.node: gpu.model or "model not known" for gpu in reversed(gpus)}
+    models = {gpu.device.node: _model(gpu) for gpu in reversed(gpus)}
     states: dict[str, set[GpuState]] = {}
     for gpu in gpus:
         states.setdefault(gpu.device.node, set()).add(gpu.state)
@@ -86,6 +87,10 @@ def _node_columns(names: Sequence[str], nodes: Iterable[Node], gpus: Sequence[Gp
         "mark": [_mark(states[name]) for name in names],
         "reason": [_reason(known.get(name)) for name in names],
     }
+
+
+def _model(gpu: Gpu) -> str:
+    return short_model(gpu.model) if gpu.model else "model not known"
 
 
 def _partition(node: Node | None) -> str:
@@ -111,7 +116,7 @@ def _gpu_columns(
     gpus: Sequence[Gpu], names: Sequence[str], jobs: Iterable[Job], shown: Collection[DeviceKey] | None
 ) -> dict[str, Any]:
     places = {name: place for place, name in enumerate(names)}
-    models = sorted({gpu.model for gpu in gpus if gpu.model})
+    models = sorted({_model(gpu) for gpu in gpus})
     model_places = {model: place for place, model in enumerate(models)}
     by_id = {job.job_id: job for job in jobs}
     parents: dict[tuple[str, object], int] = {}
@@ -124,7 +129,7 @@ def _gpu_columns(
         "slice": [gpu.device.slice_profile or "" for gpu in gpus],
         "state": [STATES.index(gpu.state) for gpu in gpus],
         "out": [int(seen is not None and gpu.device.key not in seen) for gpu in gpus],
-        "model": [model_places.get(gpu.model or "", -1) for gpu in gpus],
+        "model": [model_places[_model(gpu)] for gpu in gpus],
         "job": [_job_ids(gpu, by_id) for gpu in gpus],
         "user": [_users(gpu, by_id) for gpu in gpus],
         "note": [_note(gpu) for gpu in gpus],

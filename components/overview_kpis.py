@@ -7,7 +7,6 @@ from typing import Any
 
 from components.elements import icon, short_model
 from components.kpis import Kpi
-from data.gpu_models import gpu_model
 from data.metrics.registry import METRICS
 from data.totals import Group, Totals, Use
 from data.words import count, number, percent
@@ -73,13 +72,8 @@ def _covered(context: list[Any], measured: int, total: int) -> list[Any]:
 
 def _models(groups: Sequence[Group]) -> str:
     free = sorted(((group.use.gpus.free, group.name) for group in groups if group.use.gpus.free), reverse=True)
-    named = [f"{number(amount)} {_model(name)}" for amount, name in free[:2]]
+    named = [f"{number(amount)} {short_model(name).split()[0]}" for amount, name in free[:2]]
     return ", ".join([*named, f"{len(free) - 2} more models"] if len(free) > 2 else named)
-
-
-def _model(name: str) -> str:
-    known = gpu_model(name)
-    return known.name.split()[0] if known else short_model(name)
 
 
 def _gone(use: Use) -> str:

@@ -15,6 +15,17 @@
     return text ? "?" + text : "";
   }
 
+  function withoutText(search) {
+    var params = new URLSearchParams(search);
+    params.delete("q");
+    return params.toString();
+  }
+
+  function here() {
+    var page = document.getElementById("overview-kpis");
+    if (page) page.fwPath = location.pathname;
+  }
+
   function mark() {
     document.querySelectorAll(".fw-filters select").forEach(function (select) {
       select.closest(".fw-filter").classList.toggle("fw-is-set", select.value !== ANY);
@@ -28,18 +39,23 @@
   function writeUrl(partition, state, model, feature, q, metric, group) {
     var search = query({ partition: partition, state: state, model: model, feature: feature, q: q, metric: metric, group: group });
     setTimeout(mark, 0);
+    here();
     if (search === location.search) return;
-    var typing = document.activeElement && document.activeElement.id === "search";
+    var typing = withoutText(search) === withoutText(location.search);
     var method = typing ? "replaceState" : "pushState";
     history[method](history.state, "", location.pathname + search + location.hash);
   }
 
-  window.addEventListener("popstate", function () {
-    if (!document.getElementById("filter-state") || !window.dash_clientside) return;
+  // Back within the page sets the controls; Dash, which listens later, would draw the whole page anew.
+  window.addEventListener("popstate", function (event) {
+    var page = document.getElementById("overview-kpis");
+    if (!page || page.fwPath !== location.pathname) return;
+    event.stopImmediatePropagation();
     var params = new URLSearchParams(location.search);
     Object.keys(CONTROLS).forEach(function (key) {
       put(key, params.get(key) || DEFAULTS[key] || "");
     });
+    dash_clientside.set_props("search", { value: params.get("q") || "" });
   });
 
   function put(key, value) { dash_clientside.set_props(CONTROLS[key], key === "q" ? { data: value } : { value: value }); }
@@ -50,8 +66,10 @@
   }
 
   function showText(text) {
+    here();
     var field = document.getElementById("search");
-    return field && field.value !== (text || "") ? text || "" : dash_clientside.no_update;
+    var typing = document.activeElement === field;  // what is being typed is never written over
+    return field && !typing && field.value !== (text || "") ? text || "" : dash_clientside.no_update;
   }
 
   document.addEventListener("click", function (event) {

@@ -79,7 +79,7 @@
   }
 
   function sentence(data, i) {
-    var parts = [name(data, i).replace(" GPU", ", GPU"), data.gpus.model[i] >= 0 ? data.models[data.gpus.model[i]] : ""];
+    var parts = [name(data, i).replace(" GPU", ", GPU"), data.models[data.gpus.model[i]]];
     if (data.gpus.slice[i]) parts.push("slice " + data.gpus.slice[i]);
     parts.push(WORDS[data.states[data.gpus.state[i]]].toLowerCase().replace(", ", " and "));
     parts.push("UTIL " + shown(data, i, "gpu_utilization"));

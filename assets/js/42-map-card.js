@@ -2,6 +2,7 @@
 (function () {
   "use strict";
   var ICONS = { busy: "", idle: "waste", unmeasured: "none", unknown: "none", free: "", drained: "drained", down: "bad" };
+  var NAMES = { power_watts: "Power", temperature_celsius: "Temperature" };
   var TEXT = { idle: "waste", down: "bad", drained: "none", unmeasured: "none", unknown: "none" };
   var timer = null, pinned = false;
 
@@ -19,8 +20,7 @@
   function head(data, i) {
     var state = data.states[data.gpus.state[i]], box = part("div", "fw-card-head", "");
     box.append(part("b", "", window.fwMap.name(data, i)));
-    var model = data.gpus.model[i] >= 0 ? data.models[data.gpus.model[i]] : "";
-    box.append(part("span", "fw-note", data.gpus.slice[i] || model));
+    box.append(part("span", "fw-note", data.gpus.slice[i] || data.models[data.gpus.model[i]]));
     var label = part("span", "fw-card-state" + (TEXT[state] ? " fw-text-" + TEXT[state] : ""), "");
     if (ICONS[state]) { var icon = part("span", "fw-icon fw-icon-" + ICONS[state], ""); icon.setAttribute("aria-hidden", "true"); label.append(icon); }
     label.append(window.fwMap.WORDS[state]);
@@ -32,7 +32,7 @@
     var list = part("dl", "", ""), slice = Boolean(data.gpus.slots[i]);
     fact(list, slice ? "GR" : "UTIL", window.fwMap.shown(data, i, "gpu_utilization"));
     ["sm_activity", "gpu_memory_used_bytes", "power_watts", "temperature_celsius"].forEach(function (key) {
-      fact(list, data.metrics[key].label, window.fwMap.shown(data, i, key));
+      fact(list, NAMES[key] || data.metrics[key].label, window.fwMap.shown(data, i, key));
     });
     var job = data.gpus.job[i];
     if (job) fact(list, job.indexOf(",") > 0 ? "Jobs" : "Job", job + (data.gpus.user[i] ? ", " + data.gpus.user[i] : ""));
