@@ -22,6 +22,7 @@ from data.efficiency.means import Mean as Mean
 from data.efficiency.means import device_mean as device_mean
 from data.efficiency.means import idle_share as idle_share
 from data.efficiency.means import job_mean as job_mean
+from data.efficiency.means import utilization_gap as utilization_gap
 from data.efficiency.means import weighted_mean as weighted_mean
 from data.efficiency.mig import Weight as Weight
 from data.efficiency.mig import device_weight as device_weight

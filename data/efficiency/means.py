@@ -58,6 +58,11 @@ def weighted_mean(pairs: Iterable[tuple[float | None, float | None]]) -> float |
     return sum(value * weight for value, weight in kept) / weights if kept else None
 
 
+def utilization_gap(utilization: float | None, sm_activity: float | None) -> float | None:
+    """UTIL minus SM (-1..1): large = a GPU that looks busy and is mostly empty; None where either is not measured."""
+    return None if utilization is None or sm_activity is None else utilization - sm_activity
+
+
 def idle_share(idle_count: int | None, count: int) -> float | None:
     """Share of samples that were idle (ratio); None without samples or where idleness is not counted."""
     if idle_count is None or count <= 0:

@@ -16,6 +16,7 @@ from data.report.gpus import Period, gpu_rows, js1_devices, with_swings
 from data.report.hosts import Hosts, hosts_of
 from data.report.join import Inventory, join_devices
 from data.report.model import GpuUse, JobReport, NodeUse, UseSource
+from data.report.notes import notes_of, summary_faults
 from data.report.summary import (
     gpu_memory_of,
     hours_of,
@@ -28,8 +29,7 @@ from data.report.summary import (
 )
 from settings import FindingLimits, JudgementSettings
 
-_SUMMARY_TOLERANCE = 0.1  # a summary is written shortly before the end of a job
-_SUMMARY_SECONDS = 120.0
+_EARLY = "The window begins before this attempt of the job: its numbers were left out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +66,30 @@ def build_report(
     given = [one for one in (readings, host) if one is not None and job.start_time is not None]
     usable = [one for one in given if not _is_early(one, job, interval)]
     period = _period(job, usable[0] if usable else None, now, interval)
-    stats = tuple(stat for one in usable for stat in one.stats)
+    report = _measured_report(job, usable, period, now, inventory, series, limits_of_findings)
+    if len(usable) < len(given):
+        report = replace(report, faults=(_EARLY, *report.faults))
+    return replace(report, judgements=judgements(report, limits, limits_of_findings))
+
+
+def _measured_report(
+    job: Job,
+    readings: Sequence[WindowReading],
+    period: Period,
+    now: datetime,
+    inventory: Inventory | None,
+    series: Sequence[Series],
+    limits: FindingLimits,
+) -> JobReport:
+    stats = tuple(stat for one in readings for stat in one.stats)
     decoded = js1.decode(job.admin_comment)
     allocation = allocation_of(job)
     measured = _measure(job, allocation, stats, decoded.summary, period, inventory)
-    rows = with_swings(measured.rows, series, low=limits_of_findings.swing_low, high=limits_of_findings.swing_high)
-    faults = (
-        *(
-            ("The window begins before this attempt of the job: its numbers were left out.",)
-            if len(usable) < len(given)
-            else ()
-        ),
-        *measured.faults,
-        *mapping_faults(rows, limits_of_findings),
-    )
-    report = _assemble(
-        job, now, period, allocation, replace(measured, rows=rows), hosts_of(job, stats, decoded.summary, period)
-    )
-    report = replace(report, faults=faults, summary_outcome=decoded.outcome, notes=_notes(job, decoded, report, period))
-    return replace(report, judgements=judgements(report, limits, limits_of_findings))
+    rows = with_swings(measured.rows, series, low=limits.swing_low, high=limits.swing_high)
+    hosts = hosts_of(job, stats, decoded.summary, period)
+    report = _assemble(job, now, period, allocation, replace(measured, rows=rows), hosts)
+    faults = (*measured.faults, *mapping_faults(rows, limits))
+    return replace(report, faults=faults, summary_outcome=decoded.outcome, notes=notes_of(decoded, report))
 
 
 def _measure(
@@ -103,7 +108,7 @@ def _measure(
     if summary is not None:
         from_summary = gpu_rows(js1_devices(summary), _with_count(allocation, summary), period, is_summary=True)
         if any(row.metrics for row in from_summary):
-            return _Measured(UseSource.JS1, from_summary, faults=_summary_faults(summary, period))
+            return _Measured(UseSource.JS1, from_summary, faults=summary_faults(summary, period))
     overall = job.usage.gpu_utilization
     if allocation.total and overall is not None and 0 < overall <= 1:
         return _Measured(UseSource.SLURM, _evenly(rows, period, overall), overall)
@@ -199,31 +204,3 @@ def _period(job: Job, reading: WindowReading | None, now: datetime, interval: fl
 
 def _is_early(reading: WindowReading, job: Job, interval: float | None) -> bool:
     return job.start_time is not None and (job.start_time - reading.window.start).total_seconds() > (interval or 1.0)
-
-
-def _summary_faults(summary: js1.Summary, period: Period) -> tuple[str, ...]:
-    said, ran = summary.elapsed_seconds, period.elapsed_seconds
-    if not said or ran is None or abs(said - ran) <= max(_SUMMARY_SECONDS, _SUMMARY_TOLERANCE * ran):
-        return ()
-    return (f"The JS1 summary is of {said:.0f} s and this attempt ran {ran:.0f} s: it may be of another attempt.",)
-
-
-def _notes(job: Job, decoded: js1.Decoded, report: JobReport, period: Period) -> tuple[str, ...]:
-    notes = []
-    if decoded.outcome is js1.Outcome.DAMAGED:
-        notes.append(f"JS1 summary damaged: {decoded.reason}.")
-    if decoded.outcome is js1.Outcome.TOO_SHORT:
-        notes.append("JS1 summary: the job was too short to be measured.")
-    if decoded.outcome is js1.Outcome.NO_DATA:
-        notes.append("JS1 summary: no data were found for this job.")
-    if decoded.summary is not None and decoded.summary.dropped:
-        notes.append(f"JS1 summary: {decoded.summary.dropped} impossible values were left out.")
-    if report.gpu_count is None:
-        notes.append("Slurm does not say how many GPUs the job has: gres/gpu is not in AccountingStorageTRES.")
-    if report.gpu_source is UseSource.SERIES and period.interval_seconds is None:
-        notes.append("The scrape interval is not known, so neither is the coverage.")
-    if any(not row.is_weight_known for row in report.allocated_gpus):
-        notes.append("The profile of a MIG slice is not known: it counts as a whole GPU.")
-    if report.host_source is UseSource.SLURM:
-        notes.append("CPU and memory are from Slurm's accounting: memory is the peak of the largest step.")
-    return tuple(notes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from data.efficiency import NOTHING, UNMEASURED, GpuHours, Judgement, Mean, Share
+from data.efficiency import NOTHING, UNMEASURED, GpuHours, Judgement, Mean, Share, utilization_gap
 from data.gpu_models import GpuModel, gpu_model
 from data.js1 import Outcome
 from data.model import Device, Job, JoinMethod
@@ -87,6 +87,11 @@ class GpuUse:
     def is_idle(self) -> bool | None:
         """Whether it never did anything; None = not measured."""
         return None if self.utilization is None else self.utilization == 0 or self.idle_share == 1
+
+    @property
+    def utilization_gap(self) -> float | None:
+        """UTIL - SM; not of GR, which is not UTIL."""
+        return utilization_gap(self.mean("gpu_utilization"), self.mean("sm_activity"))
 
     @property
     def memory(self) -> Share:

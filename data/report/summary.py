@@ -30,7 +30,11 @@ def metric_means(rows: Sequence[GpuUse]) -> dict[str, Mean]:
     """Job mean of every metric that any allocated row has; a card counts once for what is the whole card's."""
     given = [row for row in rows if row.is_allocated]
     names = sorted({name for row in given for name, use in row.metrics.items() if use.mean is not None})
-    return {name: _metric_mean(name, given) for name in names}
+    means = {name: _metric_mean(name, given) for name in names}
+    gap = job_mean([row.utilization_gap for row in given], most=None)
+    if gap.value is not None:
+        means["utilization_gap"] = Mean(gap.value, gap.measured, gap.total)  # without bounds: it may be negative
+    return means
 
 
 def gpu_memory_of(rows: Sequence[GpuUse]) -> Share:

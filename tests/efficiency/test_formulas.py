@@ -34,6 +34,7 @@ from data.efficiency import (
     slice_profile,
     total_hours,
     total_share,
+    utilization_gap,
     wait_seconds,
     wait_stats,
     weighted_mean,
@@ -115,6 +116,13 @@ def test_weighted_mean_of_the_contract() -> None:
     assert weighted_mean([(0.8, 40), (0.4, 60)]) == pytest.approx(0.56)
     assert weighted_mean([(None, 40), (0.4, 60), (0.9, None), (0.9, 0)]) == pytest.approx(0.4)
     assert weighted_mean([(None, 40)]) is None
+
+
+def test_the_gap_needs_both_sides() -> None:
+    assert utilization_gap(0.95, 0.2) == pytest.approx(0.75)
+    assert utilization_gap(0.1, 0.3) == pytest.approx(-0.2)
+    assert utilization_gap(None, 0.2) is None
+    assert utilization_gap(0.9, None) is None
 
 
 def test_idle_share_is_none_where_idleness_is_not_counted() -> None:

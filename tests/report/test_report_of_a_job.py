@@ -310,36 +310,15 @@ def test_a_job_that_ran_for_no_time_divides_by_nothing() -> None:
     assert found.hours.allocated == 0
 
 
+def test_the_gap_of_a_job_is_the_mean_of_its_devices_gaps() -> None:
+    stats = [*gpu_stats(a_gpu(0), use(0.9, sm_activity=0.2)), *gpu_stats(a_gpu(1), use(0.5))]
+    gap = report(a_job(gpus=2), a_reading(stats)).metrics["utilization_gap"]
+    assert (gap.value, gap.measured, gap.total, gap.high) == (pytest.approx(0.7), 1, 2, None)
+
+
 def test_series_show_how_the_utilization_swings() -> None:
     series = [a_series(a_gpu(0), [0.0] * 6 + [0.9] * 4)]
     found = report(a_job(gpus=1), a_reading(gpu_stats(a_gpu(0), use(0.36))), series=series)
     swing = found.gpus[0].swing
     assert swing is not None
     assert (swing.low_share, swing.high_share) == (0.6, 0.4)
-
-
-def test_host_numbers_of_another_job_do_not_count() -> None:
-    other = host_stats("h014", cores=96, busy=50, peak_gib=10, given_gib=100, label="777")
-    found = report(a_job(), a_reading(other))
-    assert found.cpu.value is None
-    assert found.host_source is UseSource.NONE
-
-
-def test_a_cgroup_without_a_limit_takes_slurms_number() -> None:
-    host = host_stats("h014", cores=96, busy=50, peak_gib=100, given_gib=float(1 << 33))
-    found = report(a_job(memory_gib=1000), a_reading(host))
-    assert found.memory.value == pytest.approx(0.1)
-
-
-def test_host_readings_may_come_on_their_own() -> None:
-    host = a_reading(host_stats("h014", cores=96, busy=48, peak_gib=100, given_gib=1000))
-    found = report(a_job(), None, host)
-    assert found.cpu.value == pytest.approx(0.5)
-    assert found.host_source is UseSource.SERIES
-
-
-def test_a_node_without_host_numbers_leaves_the_job_not_judged() -> None:
-    job = a_job(nodes=("n1", "n2"), gpus=0, cpus=64)
-    found = report(job, a_reading(host_stats("n1", cores=32, busy=1, peak_gib=1, given_gib=500)))
-    assert found.host_nodes_measured == 1
-    assert found.judgements["cpu"].reason == "partly measured"
