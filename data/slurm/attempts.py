@@ -108,7 +108,9 @@ def merged(current: Job, recorded: Job) -> Job:
     if is_live(current):
         for still_open in ("end_time", "elapsed_seconds"):
             missing.pop(still_open, None)
-    return replace(first, **missing | {"exit_code": _exit_code(current.exit_code, recorded.exit_code)})
+    code = _exit_code(current.exit_code, recorded.exit_code)
+    # slurmdbd may keep a name only in part: quotes become backticks, letters question marks.
+    return replace(first, **missing | {"exit_code": code, "name": current.name or recorded.name})
 
 
 def waiting(rows: Rows[Job]) -> Rows[PendingDetail]:
@@ -131,9 +133,10 @@ def _attempt(job: Job) -> tuple[int, datetime | None, datetime | None]:
     return (job.job_id, job.submit_time, None if job.state == "PENDING" else job.start_time)
 
 
-def _newest(job: Job) -> tuple[datetime, datetime, int, int]:
+def _newest(job: Job) -> tuple[datetime, datetime, int, int, int]:
     submit = job.submit_time or _EARLIEST
-    return (submit, job.start_time or submit, -(job.het_offset or 0), job.array_task_id or 0)
+    task = -1 if job.array_task_id is None else job.array_task_id
+    return (submit, job.start_time or submit, -(job.het_offset or 0), task, job.job_id)
 
 
 def _holds_task(tasks: str | None, task: int) -> bool:

@@ -9,6 +9,7 @@ from data.errors import CannotKnow, SourceDenied, SourceError, SourceGarbled, So
 from data.slurm.process import Finished
 
 MESSAGE_CHARACTERS: Final = 300
+STDOUT_CHARACTERS: Final = 2000
 
 _CONF_HINT = "set slurm.conf to the path of this cluster's slurm.conf"
 _DATABASE_HINT = "see whether slurmdbd runs and answers: sacctmgr show cluster"
@@ -45,7 +46,7 @@ _COMPLAINTS: Final[tuple[tuple[re.Pattern[str], type[SourceError], str], ...]] =
         (r"connection refused|timed out|no route to host|unreachable", SourceUnreachable, "see whether Slurm runs"),
     )
 )
-_NO_SUCH_JOB: Final = re.compile(r"invalid job id|no job found|invalid job array", re.IGNORECASE)
+_NO_SUCH_JOB: Final = re.compile(r"invalid job id|no job found|invalid job array|^job \S+ not found", re.I | re.M)
 
 
 def failure(finished: Finished) -> SourceError | None:
@@ -53,7 +54,7 @@ def failure(finished: Finished) -> SourceError | None:
     if finished.code == 0:
         return None
     for pattern, error, hint in _COMPLAINTS:
-        if pattern.search(finished.stderr):
+        if pattern.search(_words(finished)):
             return error(f"{finished.name}: {_last_words(finished)}", hint=hint)
     if finished.timed_out:
         return SourceTimeout(
@@ -67,9 +68,14 @@ def failure(finished: Finished) -> SourceError | None:
 
 def names_no_job(finished: Finished) -> bool:
     """Whether the command failed only because no such job exists."""
-    return finished.code not in (0, None) and _NO_SUCH_JOB.search(finished.stderr) is not None
+    return finished.code not in (0, None) and _NO_SUCH_JOB.search(_words(finished)) is not None
+
+
+def _words(finished: Finished) -> str:
+    """What a failed command said: some of Slurm's complaints go to stdout."""
+    return f"{finished.stdout[:STDOUT_CHARACTERS]}\n{finished.stderr}"
 
 
 def _last_words(finished: Finished) -> str:
-    lines = [line.strip() for line in finished.stderr.splitlines() if line.strip()]
+    lines = [line.strip() for line in _words(finished).splitlines() if line.strip()]
     return lines[-1][:MESSAGE_CHARACTERS] if lines else "it said nothing"

@@ -71,7 +71,7 @@ class SlurmCluster:
     def rest_as(self, user: str, **changes: object) -> SlurmSettings:
         """slurmrestd over TCP with a token of `user`."""
         url = f"http://127.0.0.1:{self.rest_port}"
-        return self.rest(**{"url": url, "user": user, "token": self.token(user), **changes})
+        return self.rest(**({"url": url, "user": user, "token": self.token(user)} | changes))
 
     def bin_dir_as(self, user: str, folder: Path) -> Path:
         """A folder of Slurm's commands that run as `user`."""

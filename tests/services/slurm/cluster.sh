@@ -299,7 +299,7 @@ start)
   seed_accounting; t accounting
   echo "source $D/env.sh" ;;
 stop)
-  if alive slurmctld; then
+  if alive slurmctld && [ -z "${QUICK:-}" ]; then
     timeout 20 bash -c 'squeue -h -o %A | sort -u | xargs -r scancel; while [ -n "$(squeue -h -t R,CG)" ]; do sleep 0.2; done' 2>/dev/null || true
   fi
   stop_one slurmrestd.sock; stop_one slurmrestd.tcp
@@ -308,7 +308,7 @@ stop)
   stop_one slurmctld; stop_one slurmdbd; stop_one mariadbd; stop_one munged
   for n in $NODES; do for c in memory freezer cpuset; do rmdir "/sys/fs/cgroup/$c/slurm_$n" 2>/dev/null || true; done; done ;;
 reset)
-  "$0" stop "$D"
+  QUICK=1 "$0" stop "$D"
   case $D in /|/tmp|/usr*|/etc*|/var|/home|/root) die "refusing to delete $D";; esac
   [ -n "${FULLWARP_SLURM_KEEP_USERS:-}" ] || [ ! -s "$D/created_users" ] || while read -r u; do userdel "$u" 2>/dev/null || true; done <"$D/created_users"
   rm -rf "$D" ;;

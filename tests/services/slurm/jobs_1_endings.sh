@@ -5,8 +5,9 @@ as() { local u=$1; shift; ( cd "$O" && exec runuser -u "$u" -- "$@" ); }
 sb() { local u=$1; shift; as "$u" sbatch --parsable -o "$O/%j.out" -e "$O/%j.err" "$@"; }
 log() { echo "$1=$2" | tee -a "$D/jobs.env"; }
 : > "$D/jobs.env"
-# --- endings; the time limit is noticed after 60 to 90 s, so that one comes first
-log TIMEOUT     $(sb alice -J too_long -A ml --gpus=1 -t 1 --wrap 'sleep 600')
+# --- endings; the time limit is noticed after 60 to 90 s, so that one comes first,
+# away from the node that the exclusive job waits for
+log TIMEOUT     $(sb alice -J too_long -A ml -w gpu02 --gpus=1 -t 1 --wrap 'sleep 600')
 log COMPLETED   $(sb alice -J train_resnet -A physics --gpus=1 -c 8 --mem=32G -t 10 --comment='wandb=abc' --wrap 'for i in 1 2 3 4; do srun -n1 sleep 1; done')
 log FAILED1     $(sb bob -J fail1 --gpus=2 -c 4 -t 10 --wrap 'sleep 2; exit 1')
 log FAILED137   $(sb carol -J fail137 --gres=gpu:a100:1 -t 10 --wrap 'sleep 2; exit 137')
