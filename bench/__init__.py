@@ -1,0 +1,1 @@
+"""Measures; prints JSON. Not part of the product."""

@@ -1,0 +1,48 @@
+"""Sources that count what they cost, around the real ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import ParamSpec, TypeVar
+
+from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
+from data.protocols import MetricsSource
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class TimedMetrics:
+    """A metrics source whose seconds in calls are summed up in `seconds`."""
+
+    def __init__(self, source: MetricsSource) -> None:
+        self._source = source
+        self.kind = source.kind
+        self.seconds = 0.0
+
+    @property
+    def requests(self) -> int:
+        return self._source.requests
+
+    def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
+        return self._timed(self._source.latest, metrics, at)
+
+    def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
+        return self._timed(self._source.window, metrics, window, scope)
+
+    def series(
+        self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
+    ) -> Iterable[Series]:
+        return self._timed(self._source.series, metrics, window, scope, step_seconds)
+
+    def health(self) -> SourceHealth:
+        return self._timed(self._source.health)
+
+    def _timed(self, ask: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+        begun = time.perf_counter()
+        try:
+            return ask(*arguments, **named)
+        finally:
+            self.seconds += time.perf_counter() - begun

@@ -1,0 +1,71 @@
+"""A Prometheus of its own on a free loopback port, filled with the last minutes of a simulated cluster."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import requests
+
+from data.model import Window
+from data.simulation import World
+from data.simulation.remote_write import remote_write
+
+PAST, AHEAD = timedelta(minutes=3), timedelta(minutes=4)
+
+
+def is_here() -> bool:
+    return shutil.which("prometheus") is not None
+
+
+@contextmanager
+def prometheus_with(world: World, now: datetime) -> Iterator[str]:
+    """The address of a server that holds the series from three minutes ago to a few minutes ahead."""
+    with tempfile.TemporaryDirectory(prefix="fullwarp-bench-") as folder:
+        port = free_port()
+        process = _start(Path(folder), port)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait(url, process)
+            remote_write(world, Window(now - PAST, now + AHEAD), f"{url}/api/v1/write")
+            yield url
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _start(folder: Path, port: int) -> subprocess.Popen[bytes]:
+    config = folder / "prometheus.yml"
+    config.write_text("global: {scrape_interval: 30s}\n")
+    command = [
+        "prometheus",
+        f"--config.file={config}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--web.enable-remote-write-receiver",
+    ]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if requests.get(f"{url}/-/ready", timeout=5).ok:
+                return
+        except requests.RequestException:
+            time.sleep(0.1)
+    raise TimeoutError("Prometheus did not get ready within 30 s")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,45 @@
+"""`make bench`: prints what things cost as JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import pairwise
+
+import orjson
+
+from bench.commands import first_page_seconds, help_seconds
+from bench.prometheus_here import is_here
+from bench.snapshots import Row, from_prometheus, simulated
+
+SIZES = (50, 250, 1000)
+COSTS = ("cold_seconds", "refresh_seconds")
+
+
+def growth(rows: list[Row]) -> list[dict[str, float | str]]:
+    """How much more time a step in size takes, over how much larger it is: 1 = linear, less = better."""
+    found: list[dict[str, float | str]] = []
+    for small, large in pairwise(rows):
+        size = large["devices"] / small["devices"]
+        ratios = {f"{name}_growth": round(large[name] / small[name] / size, 2) for name in COSTS}
+        found.append({"from_to": f"{small['nodes']}-{large['nodes']}", **ratios})
+    return found
+
+
+def main() -> None:
+    sizes = tuple(int(text) for text in sys.argv[1:]) or SIZES
+    measured = {"simulated": [simulated(size) for size in sizes]}
+    if is_here():
+        measured["prometheus"] = [from_prometheus(size) for size in sizes]
+    report = {
+        "cores": os.cpu_count(),
+        "help_seconds": help_seconds(),
+        "demo_first_page_seconds": first_page_seconds(),
+        "snapshots": measured,
+        "growth": {name: growth(rows) for name, rows in measured.items()},
+    }
+    sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+if __name__ == "__main__":
+    main()
