@@ -86,8 +86,8 @@ def shipped_dialects() -> tuple[Dialect, ...]:
 def bind(dialect: Dialect, rank: int, found: Mapping[str, str], names: Mapping[str, str]) -> BoundDialect | None:
     """Fit a dialect to the names of a server; None when the server has none of them.
 
-    `found` maps lower-case names to the real ones (relabelling may have changed the case); `names` are the
-    site's own names by metric, in the dialect's unit.
+    `found` maps names, as they are and in lower case, to the real ones (relabelling may have changed the case);
+    `names` are the site's own names by metric, in the dialect's unit.
     """
     formulas = {}
     for metric, choices in dialect.metrics.items():
@@ -120,7 +120,8 @@ def _resolve(formula: Formula, dialect: Dialect, found: Mapping[str, str]) -> Fo
 
 
 def _actual(name: str, dialect: Dialect, found: Mapping[str, str]) -> str | None:
-    candidates = (found.get((prefix + name).lower()) for prefix in dialect.prefixes)
+    spellings = [prefix + name for prefix in dialect.prefixes]
+    candidates = (found.get(text) for text in (*spellings, *(text.lower() for text in spellings)))
     return next(filter(None, candidates), None)
 
 

@@ -78,7 +78,8 @@ class Found:
         return tuple(replace(each, present=self._labels(each, start, end)) for each in bound)
 
     def _bind(self, names: Iterable[str]) -> list[BoundDialect]:
-        found = {name.lower(): name for name in names}
+        listed = list(names)
+        found = {name.lower(): name for name in listed} | {name: name for name in listed}
         each = (bind(dialect, rank, found, self._site.names) for rank, dialect in enumerate(self._site.dialects))
         return [bound for bound in each if bound]
 

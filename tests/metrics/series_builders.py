@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,8 @@ from data.model import DeviceReading, Reading, Scope, Window, WindowStat
 from settings import MetricsSettings
 from tests.services.prometheus import PrometheusServer, metric
 
-T0 = 1_760_000_000.0  # a whole minute
+# A whole minute, so little in the past that a server which also holds samples of now takes these in order.
+T0 = time.time() // 60 * 60 - 2400.0
 STEP = 30.0
 _numbers = itertools.count()
 
