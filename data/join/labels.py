@@ -40,22 +40,20 @@ class Labels:
             text = label.strip()
             if text in _NO_JOB:
                 continue
-            job_ids = self._meant(text)
-            here = [job_id for job_id in job_ids if node in self._nodes[job_id]]
+            own, family = self._meant(text)
+            here = [job_id for job_id in own or family if node in self._nodes[job_id]]
+            here = here or [job_id for job_id in family if node in self._nodes[job_id]]
             if len(here) == 1:
                 found += [job_id for job_id in here if job_id not in found]
-            elif job_ids:
-                count.elsewhere += job_ids[:1]
+            elif own or family:
+                count.elsewhere += (own or family)[:1]
             else:
                 count.stale += 1
         return found
 
-    def _meant(self, text: str) -> list[int]:
-        """The raw id or written form itself; else the tasks or parts of that array or heterogeneous job."""
+    def _meant(self, text: str) -> tuple[list[int], list[int]]:
+        """The job of that raw id or written form, and the tasks or parts of that array or heterogeneous job."""
         bare = text.split(".", 1)[0]
         number = int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 20 else None
-        if number in self._nodes:
-            return [number]
-        if bare in self._written:
-            return [self._written[bare]]
-        return self._family.get(bare, [])
+        own = number if number in self._nodes else self._written.get(bare)
+        return [] if own is None else [own], self._family.get(bare, [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from data.inventory import Inventory, Known, Place
 from data.join.claims import ClaimCount, claim
@@ -23,6 +23,8 @@ from data.model import DeviceReading, Gpu, GpuState, JoinMethod, Node, Note
 _KEPT_FROM_BEFORE = frozenset(
     {"gpu_memory_total_bytes", *(name for name, metric in METRICS.items() if metric.is_whole_card)}
 )
+
+_LABEL_LAG = timedelta(seconds=120)
 
 
 @dataclass(slots=True)
@@ -135,12 +137,17 @@ def _gpu(
 
 
 def _values(slot: Slot, started: Mapping[int, datetime], sampled: datetime | None) -> Mapping[str, float]:
-    """The measured values; of a device whose every job began after the sample only what does not speak of work."""
+    """The measured values; of a device whose every job began after the sample only what does not speak of work.
+
+    `sampled` is the newest sample of all. A device that still carries another job's label may be a few scrapes older.
+    """
     if slot.reading is None:
         return {}
     values = slot.reading.values
     starts = [started[job_id] for job_id in slot.jobs if job_id in started]
-    if not starts or sampled is None or slot.method is JoinMethod.JOB_LABEL or min(starts) <= sampled:
+    if not starts or sampled is None or slot.method is JoinMethod.JOB_LABEL:
+        return values
+    if min(starts) <= (sampled - _LABEL_LAG if any(slot.reading.job_labels) else sampled):
         return values
     return {name: value for name, value in values.items() if name in _KEPT_FROM_BEFORE}
 

@@ -10,6 +10,8 @@ from data.join.hardware import model_facts
 from data.metrics.registry import METRICS
 from data.model import GpuState, Node
 
+_MOST = 1.001  # rounding in the exporter
+
 
 @dataclass(frozen=True, slots=True)
 class SignalLimits:
@@ -20,12 +22,15 @@ class SignalLimits:
 
 
 def activity(values: Mapping[str, float], is_slice: bool) -> tuple[float, float] | None:
-    """Give (value, largest idle value) of UTIL, or of GR on a slice and where UTIL is absent; None = not measured."""
-    names = ("graphics_engine_activity",) if is_slice else ("gpu_utilization", "graphics_engine_activity")
-    for name in names:
-        if name in values:
-            return values[name], METRICS[name].idle_epsilon or 0.0
-    return None
+    """Give (value, largest idle value) of UTIL, or of GR on a slice and where UTIL is absent; None = not measured.
+
+    What is no ratio (NaN, below 0, above 1) is not measured.
+    """
+    name = "graphics_engine_activity" if is_slice or "gpu_utilization" not in values else "gpu_utilization"
+    value = values.get(name)
+    if value is None or not 0.0 <= value <= _MOST:
+        return None
+    return value, METRICS[name].idle_epsilon or 0.0
 
 
 def signals_disagree(values: Mapping[str, float], model: str | None, is_slice: bool, limits: SignalLimits) -> bool:

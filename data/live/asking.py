@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from data.errors import SourceError, SourceGarbled, SourceTimeout
+from data.errors import SourceError, SourceGarbled, SourceTimeout, SourceUnreachable
 from data.metrics.registry import SNAPSHOT_METRICS
 from data.model import Association, Job, Node, Partition, Reading, Reservation, Rows, SourceHealth
 from data.protocols import MetricsSource, SchedulerSource
@@ -52,7 +52,8 @@ class Asking:
     def __init__(self, scheduler: SchedulerSource, metrics: MetricsSource, *, with_slow: bool) -> None:
         slow = (scheduler.partitions, scheduler.reservations, scheduler.associations, scheduler.health)
         self._begun = time.monotonic()
-        self._asked = _in_turn((scheduler.nodes, scheduler.jobs), slow if with_slow else ())
+        main = (lambda: _readable(scheduler.nodes()), lambda: _readable(scheduler.jobs()))
+        self._asked = _in_turn(main, slow if with_slow else ())
         latest = (lambda: metrics.latest(SNAPSHOT_METRICS),)
         self._measured = _in_turn(latest, (metrics.health,) if with_slow else ())
         self._with_slow = with_slow
@@ -76,6 +77,13 @@ class Asking:
         return Asked(nodes, jobs, reading, partitions, reservations, associations, version, health, True)
 
 
+def _readable(rows: Rows[T]) -> Rows[T]:
+    """Rows of which none could be read are a garbled answer, not an empty cluster."""
+    if rows.broken and not rows.rows:
+        raise SourceGarbled(f"none of its {rows.broken} rows could be read, such as {rows.broken_examples[:1]}")
+    return rows
+
+
 def _in_turn(calls: Sequence[Callable[[], Any]], slow: Sequence[Callable[[], Any]]) -> list[Future[Answer[Any]]]:
     """Make the calls one after another on a thread of their own; slow ones only while the source keeps answering."""
     promised: list[Future[Answer[Any]]] = [Future() for _ in (*calls, *slow)]
@@ -87,7 +95,7 @@ def _in_turn(calls: Sequence[Callable[[], Any]], slow: Sequence[Callable[[], Any
                 promised[number].set_result(Answer())
                 continue
             answer = ask(call)
-            answering = answering and answer.error is None
+            answering = answering and not isinstance(answer.error, SourceTimeout | SourceUnreachable)
             promised[number].set_result(answer)
 
     threading.Thread(target=run, name="ask-source", daemon=True).start()

@@ -22,6 +22,7 @@ SLOW_RETRY = timedelta(minutes=1)
 _STALE_FACTOR = 3
 _POLL_SECONDS = 0.05
 _SLOW_PATIENCE_SECONDS = 1.5
+_ACCOUNTS_PATIENCE_SECONDS = 5.0
 
 
 class LiveCluster:
@@ -77,7 +78,7 @@ class LiveCluster:
         """Slurm's account tree, at most ten minutes old; waits for the first, empty while Slurm gives none."""
         picture = self.picture()
         if picture.slow_tried is None:
-            picture = self._await(picture, self.lapse_seconds)
+            picture = self._await(picture, min(self.lapse_seconds, _ACCOUNTS_PATIENCE_SECONDS))
         return picture.associations
 
     def picture(self) -> Picture:

@@ -139,15 +139,15 @@ class PastPictures:
 
 
 def _running_then(moment: datetime, present: tuple[Job, ...], ended: tuple[Job, ...]) -> tuple[Job, ...]:
-    """Jobs that ran at `moment`: those that run still, and those that accounting says ended later; each once."""
+    """Jobs that ran at `moment`: those that run still, and those that accounting says ended later; each once.
+
+    A row of accounting without an end, of a job that slurmctld does not know, is a runaway: it does not count.
+    """
     found: dict[tuple[int, datetime | None], Job] = {}
-    for job in (*ended, *present):
-        began = job.start_time is not None and job.start_time <= moment
-        if not began or not job.nodes or (job.end_time is not None and job.end_time <= moment):
-            continue
-        if job.end_time is None and not holds(job):
-            continue
-        found[(job.job_id, job.start_time)] = _as_running(job)
+    known = [job for job in ended if job.end_time is not None and job.end_time > moment]
+    for job in (*known, *(job for job in present if holds(job))):
+        if job.nodes and job.start_time is not None and job.start_time <= moment:
+            found[(job.job_id, job.start_time)] = _as_running(job)
     return tuple(found.values())
 
 

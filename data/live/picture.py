@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from data.collection import without_collection
+from data.errors import CannotKnow, SourceDenied
 from data.inventory import Inventory
 from data.join import SignalLimits, join
 from data.live.asking import Answer, Asked
@@ -72,7 +73,8 @@ def next_picture(
         metrics_time=None if reading is None else reading.sample_time or reading.at,
         unknown=_unknown(nodes_time, jobs_time, reading, origin),
         version=f"{now:%Y%m%dT%H%M%S}-{uuid4().hex[:12]}",
-        notes=joined.notes + ((Note("cache_fails", "", f"Processes do not share: {fault}."),) if fault else ()),
+        notes=_notes(joined.notes, jobs_time)
+        + ((Note("cache_fails", "", f"Processes do not share: {fault}."),) if fault else ()),
     )
     return _with_slow(
         old, asked, now, Picture(snapshot, reading, joined.inventory, (), None, False, nodes_time, jobs_time)
@@ -86,8 +88,13 @@ def _with_slow(old: Picture, asked: Asked, now: datetime, picture: Picture) -> P
         picture,
         associations=_rows(asked.associations, old.associations),
         slow_tried=now if tried else old.slow_tried,
-        slow_failed=any(answer.value is None for answer in rare) if tried else old.slow_failed,
+        slow_failed=any(_may_heal(answer) for answer in rare) if tried else old.slow_failed,
     )
+
+
+def _may_heal(answer: Answer[Any]) -> bool:
+    """Whether it is worth asking again soon: not what the source never tells, or never tells us."""
+    return answer.value is None and not isinstance(answer.error, CannotKnow | SourceDenied)
 
 
 def _rows(answer: Answer[Rows[T]], old: tuple[T, ...]) -> tuple[T, ...]:
@@ -105,6 +112,11 @@ def _cluster_of(nodes: tuple[Node, ...], jobs: tuple[Job, ...]) -> str:
 
 def _oldest(first: datetime | None, second: datetime | None) -> datetime | None:
     return None if first is None or second is None else min(first, second)
+
+
+def _notes(notes: tuple[Note, ...], jobs: datetime | None) -> tuple[Note, ...]:
+    """While no job is known, every job label looks stale."""
+    return tuple(note for note in notes if jobs is not None or note.kind != "stale_label")
 
 
 def _unknown(nodes: datetime | None, jobs: datetime | None, reading: Reading | None, origin: Origin) -> tuple[str, ...]:

@@ -378,3 +378,26 @@ def test_a_cpu_job_on_a_gpu_node_holds_no_gpu():
 def test_a_reading_for_another_time_does_not_break_the_join():
     result = join([make_node()], [], read(measure(), at=NOW + timedelta(hours=1)), Inventory(), NOW)
     assert len(result.gpus) == 8
+
+
+@pytest.mark.parametrize("util", [float("nan"), -0.5, 8083349.05])
+def test_what_is_no_ratio_is_not_measured_and_never_idle(util):
+    node = make_node(pools={"h100": 1}, gpus_allocated=1)
+    assert states(joined([node], [make_job(indices=(0,))], measure(util=util))) == [UNMEASURED]
+
+
+def test_a_part_of_a_het_job_labelled_with_its_leader_is_found_on_its_own_node():
+    nodes = [make_node("gpu01", gpus_allocated=1), make_node("gpu02", gpus_allocated=1)]
+    leader = make_job(15, "gpu01", display_id="15+0", het_job_id=15, indices=(0,))
+    part = make_job(16, "gpu02", display_id="15+1", het_job_id=15, indices=(0,))
+    result = joined(nodes, [leader, part], measure("gpu01", labels=["15"]), measure("gpu02", labels=["15"]))
+    held = {gpu.device.node: (gpu.job_ids, gpu.join) for gpu in result.gpus if gpu.job_ids}
+    assert held == {"gpu01": ((15,), JoinMethod.JOB_LABEL), "gpu02": ((16,), JoinMethod.JOB_LABEL)}
+
+
+def test_a_new_job_does_not_inherit_values_that_still_carry_the_last_jobs_label():
+    node = make_node(pools={"h100": 1}, gpus_allocated=1)
+    job = make_job(indices=(0,), start_time=NOW - timedelta(seconds=40))
+    result = joined([node], [job], measure(util=0.9, labels=["77"]))
+    assert states(result) == [UNMEASURED]
+    assert states(joined([node], [job], measure(util=0.9))) == [BUSY]

@@ -54,7 +54,7 @@ def readings(draw: st.DrawFn) -> DeviceReading:
     return measure(node, index, util, labels, uuid=uuid, minor=draw(st.none() | st.integers(0, 7)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(nodes(), max_size=4), st.lists(jobs(), max_size=8), st.lists(readings(), max_size=14))
 def test_every_configured_device_appears_once_with_one_state(nodes_, jobs_, readings_):
     unique = {node.name: node for node in nodes_}
@@ -77,7 +77,7 @@ def test_every_configured_device_appears_once_with_one_state(nodes_, jobs_, read
             assert len(gpu.job_ids) <= 1 or gpu.is_shared
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(jobs(), max_size=8), st.lists(readings(), max_size=14))
 def test_a_job_never_holds_more_than_slurm_gave_it(jobs_, readings_):
     once = {job.job_id: job for job in jobs_}

@@ -376,3 +376,21 @@ def test_times_are_aware_utc(world):
     snapshot = world.process().snapshot()
     assert snapshot.time.tzinfo is UTC
     assert replace(snapshot).slurm_time == snapshot.time
+
+
+def test_rows_of_which_none_can_be_read_are_a_fault_and_not_an_empty_cluster(world):
+    live = world.process()
+    first = live.snapshot()
+    world.scheduler.node_rows, world.scheduler.broken = [], 5
+    snapshot = world.refreshed(live)
+    assert snapshot.nodes == first.nodes
+    assert source(snapshot, "slurm").condition is SourceCondition.STALE
+
+
+def test_what_a_source_may_never_tell_is_not_asked_again_soon(world):
+    world.scheduler.slow_fault = SourceDenied("not an operator")
+    live = world.process()
+    live.snapshot()
+    for _ in range(3):
+        world.refreshed(live, 61)
+    assert world.scheduler.calls.count("partitions") == 1

@@ -292,7 +292,8 @@ def test_a_past_picture_is_made_of_accounting_and_never_of_todays_states():
     asked = scheduler()
     asked.past_fault = CannotKnow("now only")
     moment = NOW - timedelta(hours=1)
-    asked.finished = [make_job(5, "gpu02", 8, None, "COMPLETED", end_time=NOW - timedelta(minutes=30))]
+    ended = make_job(5, "gpu02", 8, None, "COMPLETED", end_time=NOW - timedelta(minutes=30))
+    asked.finished = [ended, make_job(6, "gpu03", 8, None, "RUNNING")]
     found = live.snapshot(STAFF, open_fakes(asked), at=moment)
     assert found.is_past
     assert found.time == moment
