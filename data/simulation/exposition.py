@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from data.errors import BadRequest
@@ -19,6 +19,7 @@ from data.simulation.spans import Span
 from data.simulation.world import World
 
 DRIVER = "580.95.05"
+FREE_MEMORY = "gpu_memory_free_bytes"
 _MIB = 1 / (1 << 20)
 
 
@@ -50,7 +51,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("DCGM_FI_DEV_GPU_UTIL", "gpu_utilization", 100, digits=0),
     Family("DCGM_FI_DEV_MEM_COPY_UTIL", "memory_copy_utilization", 100, digits=0),
     Family("DCGM_FI_DEV_FB_USED", "gpu_memory_used_bytes", _MIB, digits=0),
-    Family("DCGM_FI_DEV_FB_FREE", "gpu_memory_free_bytes", _MIB, digits=0),
+    Family("DCGM_FI_DEV_FB_FREE", FREE_MEMORY, _MIB, digits=0),
     Family("DCGM_FI_DEV_POWER_USAGE", "power_watts", 1, digits=3),
     Family("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", ENERGY, 1000, "unknown", 0),
     Family("DCGM_FI_DEV_GPU_TEMP", "temperature_celsius", 1, digits=0),
@@ -81,7 +82,7 @@ def samples(world: World, metric: str, window: Window) -> Iterator[Samples]:
     A device that several jobs share comes once per job, with the same values. Raises BadRequest for a metric that
     the simulated cluster does not measure.
     """
-    if metric not in SIGNALS and metric != ENERGY and metric not in HOST_METRICS and metric != "gpu_memory_free_bytes":
+    if metric not in SIGNALS and metric != ENERGY and metric not in HOST_METRICS and metric != FREE_MEMORY:
         raise BadRequest(f"the simulated cluster does not measure {metric!r}", hint="Use a name of the metric table.")
     start, end = seconds(window.start), seconds(window.end)
     if metric in HOST_METRICS:
@@ -90,16 +91,24 @@ def samples(world: World, metric: str, window: Window) -> Iterator[Samples]:
             if len(times):
                 yield Samples(_host_labels(host), times, host_values(host, metric, times), _end(host.end, end))
         return
-    is_free_memory = metric == "gpu_memory_free_bytes"
+    is_free_memory = metric == FREE_MEMORY
     source = "gpu_memory_used_bytes" if is_free_memory else metric
     for spans, times, values in series_points(world, series_spans(world, start, end, None, None), source):
         shown = spans[0].unit.memory_bytes - values if is_free_memory else values
         yield Samples(_device_labels(spans[0]), times, shown, _end(spans[-1].end, end))
 
 
-def exported(world: World, window: Window) -> Iterator[tuple[Family, Iterator[Samples]]]:
-    """Family after family, each with its series, values scaled and rounded as the exporters write them."""
+def exported(
+    world: World, window: Window, metrics: Collection[str] | None = None
+) -> Iterator[tuple[Family, Iterator[Samples]]]:
+    """Family after family, each with its series, values scaled and rounded as the exporters write them.
+
+    With `metrics` (names of the metric table), only those; GPU memory in use comes with the free memory.
+    """
     for family in FAMILIES:
+        asked = "gpu_memory_used_bytes" if family.metric == FREE_MEMORY else family.metric
+        if metrics is not None and asked not in metrics:
+            continue
         yield family, map(_writer(family), samples(world, family.metric, window))
 
 

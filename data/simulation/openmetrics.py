@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TextIO
 
 from data.model import Window
@@ -9,10 +10,13 @@ from data.simulation.exposition import Samples, exported
 from data.simulation.world import World
 
 
-def openmetrics(world: World, window: Window, out: TextIO) -> int:
-    """Write all samples of the window and give back their number. promtool wants one file per UTC day."""
+def openmetrics(world: World, window: Window, out: TextIO, metrics: Collection[str] | None = None) -> int:
+    """Write all samples of the window (or only those of `metrics`) and give back their number.
+
+    promtool wants one file per UTC day.
+    """
     total = 0
-    for family, series in exported(world, window):
+    for family, series in exported(world, window, metrics):
         out.write(f"# TYPE {family.name} {family.type}\n")
         for one in series:
             out.write(_lines(family.name, one, family.digits))

@@ -7,7 +7,7 @@ reader accepts. A series whose job ended gets the staleness marker that a scrape
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 
 import numpy as np
@@ -30,8 +30,15 @@ _HEADERS = {
 }
 
 
-def remote_write(world: World, window: Window, url: str, *, timeout_seconds: float = 60.0) -> int:
-    """Send all samples of the window in time order and give back their number.
+def remote_write(
+    world: World,
+    window: Window,
+    url: str,
+    metrics: Collection[str] | None = None,
+    *,
+    timeout_seconds: float = 60.0,
+) -> int:
+    """Send all samples of the window (or only those of `metrics`) in time order and give back their number.
 
     `url` is the whole address, such as http://host:9090/api/v1/write. Raises SourceError when the server refuses.
     """
@@ -40,17 +47,17 @@ def remote_write(world: World, window: Window, url: str, *, timeout_seconds: flo
         start = window.start
         while start < window.end:
             chunk = Window(start, min(start + CHUNK, window.end))
-            for body, count in _bodies(world, chunk):
+            for body, count in _bodies(world, chunk, metrics):
                 _post(session, url, body, timeout_seconds)
                 total += count
             start = chunk.end
     return total
 
 
-def _bodies(world: World, window: Window) -> Iterator[tuple[bytes, int]]:
+def _bodies(world: World, window: Window, metrics: Collection[str] | None) -> Iterator[tuple[bytes, int]]:
     parts: list[bytes] = []
     size = count = 0
-    for family, series in exported(world, window):
+    for family, series in exported(world, window, metrics):
         for one in series:
             parts.append(packed({"__name__": family.name, **one.labels}, *_with_marker(one)))
             size, count = size + len(parts[-1]), count + len(one.times)

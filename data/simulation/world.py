@@ -47,7 +47,7 @@ class World:
         self.faults = Faults(seed, self.machines)
         self.organization = build_organization(CLUSTER)
         self._numbers = Numbers(self.groups)
-        size = max(256, 4 * len(self.groups))
+        size = max(1024, 4 * len(self.groups))
         self._epoch: Callable[[int, int], Epoch] = lru_cache(size)(self._decode)
 
     def _decode(self, group: int, number: int) -> Epoch:
