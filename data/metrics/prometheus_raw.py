@@ -14,7 +14,7 @@ import numpy as np
 
 from data.metrics.devices import Fleet, Sighting, sight
 from data.metrics.dialects import BoundDialect, Term
-from data.metrics.prometheus_answers import Labels, matrix
+from data.metrics.prometheus_answers import Labels, matrix, vector
 from data.metrics.prometheus_http import Connection
 from data.metrics.prometheus_selectors import scoped, series_of
 from data.metrics.prometheus_site import Site
@@ -123,9 +123,10 @@ class RawReader:
     def _count(self, selector: str, span: Span) -> int:
         """Series at the end of the span, or at its middle when none is left at the end."""
         for moment in (span.end - 1, (span.start + span.end) // 2):
-            rows = self._connection.query(f"count({selector})", moment / 1000.0).data["result"]
-            if rows:
-                return int(float(rows[0]["value"][1]))
+            answer = self._connection.query(f"count({selector})", moment / 1000.0)
+            for _, _, series in vector(answer.data, self._dropped):
+                if series >= 1:
+                    return int(series)
         return 0
 
     def _metric_runs(

@@ -30,12 +30,11 @@ Exporter = tuple[BoundDialect, float | None]
 class WindowReader:
     """Reads one question; `dropped`, `warnings` and `measured` tell what happened on the way."""
 
-    def __init__(self, connection: Connection, site: Site, raw_limit: int = RAW_LIMIT) -> None:
+    def __init__(self, connection: Connection, site: Site) -> None:
         self.dropped: Counter[str] = Counter()
         self.warnings: list[str] = []
         self._connection = connection
         self._site = site
-        self._raw_limit = raw_limit
 
     def stats(
         self, exporters: Sequence[Exporter], metrics: Sequence[str], span: Span, scope: Scope | None
@@ -70,7 +69,7 @@ class WindowReader:
         if not wanted or interval is None:
             return []
         devices = RawReader(self._connection, self._site, self.dropped).count(bound, span)
-        return wanted if devices * span.seconds / interval > self._raw_limit else []
+        return wanted if devices * span.seconds / interval > RAW_LIMIT else []
 
     def _sums(self, bound: BoundDialect, name: str, span: Span, interval: float | None) -> list[Sums]:
         """The server's sums, with the devices that have an impossible extreme read again sample by sample."""

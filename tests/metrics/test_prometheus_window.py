@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from data.errors import BadRequest
 from data.metrics import prometheus_window
+from data.metrics.prometheus_stats import sums_query
 from data.model import Scope
 from tests.metrics.series_builders import STEP, T0, Case, dcgm, grid, moment, span
 from tests.services.prometheus import PrometheusServer, metric
@@ -21,10 +24,20 @@ def case(prometheus_server: PrometheusServer) -> Case:
 
 
 @pytest.fixture(params=["raw", "by the server"])
-def any_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def any_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Runs a test twice: with raw samples, and with sums made by the server as for bulk windows."""
-    if request.param == "by the server":
+    by_server = request.param == "by the server"
+    asked: list[str] = []
+
+    def noted(*args: Any) -> str:
+        asked.append(sums_query(*args))
+        return asked[-1]
+
+    monkeypatch.setattr(prometheus_window, "sums_query", noted)
+    if by_server:
         monkeypatch.setattr(prometheus_window, "RAW_LIMIT", -1)
+    yield
+    assert bool(asked) == by_server
 
 
 @pytest.mark.usefixtures("any_path")
