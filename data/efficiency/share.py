@@ -40,9 +40,19 @@ def share(used: float | None, given: float | None) -> Share:
     return Share(_sound(used), _sound(given))
 
 
-def cpu_efficiency(cpu_seconds: float | None, cores: float | None, elapsed_seconds: float | None) -> Share:
-    """CPU seconds of cores x elapsed seconds."""
-    given = None if cores is None or elapsed_seconds is None else cores * elapsed_seconds
+def cpu_efficiency(
+    cpu_seconds: float | None, cores: float | None, elapsed_seconds: float | None, *, slack_seconds: float = 1.0
+) -> Share:
+    """CPU seconds of cores x elapsed seconds.
+
+    `slack_seconds` is how far the elapsed time itself may be off: 1 s where Slurm cuts it to whole seconds, an
+    interval where a counter was read at its edges. Within it, a job that kept all cores busy is at 1 and not above.
+    """
+    if cores is None or elapsed_seconds is None:
+        return share(cpu_seconds, None)
+    given = cores * elapsed_seconds
+    if cpu_seconds is not None and given < cpu_seconds <= given + cores * slack_seconds and elapsed_seconds > 0:
+        return share(given, given)
     return share(cpu_seconds, given)
 
 

@@ -67,7 +67,9 @@ def _host(job: Job, node: str, found: Mapping[str, WindowStat], period: Period) 
     limit = limit if limit and limit < _NO_LIMIT_BYTES else _given(job, node, "memory_bytes")
     return HostUse(
         None if cores is None else round(cores),
-        cpu_efficiency(cpu.sum if cpu else None, cores, elapsed),
+        cpu_efficiency(
+            cpu.sum if cpu else None, cores, elapsed, slack_seconds=max(1.0, period.interval_seconds or 1.0)
+        ),
         memory_efficiency(_maximum(found, "memory_used_bytes"), limit),
         coverage(min(counts), period.seconds, period.interval_seconds) if counts else None,
     )

@@ -218,6 +218,15 @@ def test_more_than_given_is_marked_and_left_out_of_means() -> None:
     assert part.countable is None
 
 
+@pytest.mark.parametrize(
+    ("cpu_seconds", "value"), [(7200, 1.0), (7230, 1.0), (7260, 1.0), (7261, 7261 / 7200), (7000, 7000 / 7200)]
+)
+def test_all_cores_busy_is_one_within_an_interval(cpu_seconds: float, value: float) -> None:
+    part = cpu_efficiency(cpu_seconds, 2, 3600, slack_seconds=30)
+    assert part.value == pytest.approx(value)
+    assert part.is_implausible == (cpu_seconds > 7260)
+
+
 def test_nothing_given_is_not_a_ratio() -> None:
     assert cpu_efficiency(0.001, 2, 0).value is None
     assert memory_efficiency(10, 0).value is None

@@ -32,6 +32,13 @@ def test_a_cgroup_without_a_limit_takes_slurms_number() -> None:
     assert found.memory.value == pytest.approx(0.1)
 
 
+def test_a_counter_read_at_its_edges_is_not_above_one() -> None:
+    host = host_stats("h014", cores=96, busy=96.1, peak_gib=100, given_gib=1000)
+    found = report(a_job(), a_reading(host))
+    assert found.cpu.value == 1.0
+    assert report(a_job(), a_reading(host_stats("h014", cores=96, busy=98, peak_gib=1, given_gib=2))).cpu.is_implausible
+
+
 def test_host_readings_may_come_on_their_own() -> None:
     host = a_reading(host_stats("h014", cores=96, busy=48, peak_gib=100, given_gib=1000))
     found = report(a_job(), None, host)
