@@ -83,10 +83,15 @@ def demo(
 @commands.command()
 def serve(context: typer.Context) -> None:
     """Start the dashboard (behind a proxy that names the user)."""
+    from data.check import Verdict, identity_checks
     from terminal.session import load, web_settings
 
     asked: Asked = context.obj
-    _serve(web_settings(load(asked.config, is_demo=asked.is_demo), is_demo=asked.is_demo))
+    settings = web_settings(load(asked.config, is_demo=asked.is_demo), is_demo=asked.is_demo)
+    for found in identity_checks(settings) if not asked.is_demo else ():
+        if found.verdict is Verdict.PROBLEM:
+            _tell(f"warning: {found.text} (see `fullwarp check`)")
+    _serve(settings)
 
 
 def _serve(settings: Settings) -> None:

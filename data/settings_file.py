@@ -55,6 +55,11 @@ def load_settings(config: Path | None = None) -> LoadedSettings:
     """
     path = _settings_file(config)
     loaded = LoadedSettings(_parse(path, _variables()), path)
+    if loaded.settings.identity.kind is IdentityKind.DEMO:
+        raise SettingsError(
+            "identity.kind = demo makes everybody staff, and counts only with --demo",
+            hint='Set [identity] kind = "header" for the server or "unix" for the terminal.',
+        )
     if loaded.settings.identity.kind is not IdentityKind.UNIX or os.getuid() == 0:
         return loaded
     return _protected(path)

@@ -58,8 +58,6 @@ def open_view(config: Path | None, at: str, *, is_demo: bool) -> View:
         raise SettingsError(
             "identity.kind = header says who asks in the browser, not in a terminal", hint=TERMINAL_FILE
         )
-    if settings.identity.kind is IdentityKind.DEMO and not is_demo:
-        raise SettingsError("identity.kind = demo counts only with --demo", hint=TERMINAL_FILE)
     zone = ZoneInfo(settings.site_timezone)
     moment = parse_moment(at, datetime.now(UTC), zone)
     sources = open_sources(settings)

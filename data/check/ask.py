@@ -17,7 +17,7 @@ from data.errors import SourceError
 from data.metrics.registry import METRICS
 from data.model import Job, Node, Rows
 from data.protocols import MetricsSource, SchedulerSource
-from settings import IdentityKind, MetricsKind, Settings, secret_text
+from settings import MetricsKind, Settings, secret_text
 
 T = TypeVar("T")
 NO_LOGIN = ("nologin", "false", "sync", "halt", "shutdown")
@@ -95,14 +95,18 @@ def _cluster_of(nodes: Rows[Node] | None) -> str:
 
 
 def _safety(settings: Settings, path: Path | None) -> Iterator[Check]:
+    yield from identity_checks(settings)
+    yield from safety.staff(settings.identity)
+    yield from safety.files(named_files(settings, path))
+
+
+def identity_checks(settings: Settings) -> Iterator[Check]:
+    """Whether requests are named by somebody whom the server may trust, on this host as it is."""
     try:
         secret = secret_text(settings.identity.secret, settings.identity.secret_file)
     except (OSError, UnicodeDecodeError):
         secret = ""
     yield from safety.identity(settings.identity, settings.serve, len(secret), login_users())
-    if settings.identity.kind is not IdentityKind.DEMO:
-        yield from safety.staff(settings.identity)
-    yield from safety.files(named_files(settings, path))
 
 
 def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFacts]:

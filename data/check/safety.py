@@ -30,10 +30,6 @@ def identity(
     if settings.kind is IdentityKind.UNIX:
         yield Check(SUBJECT, Verdict.OK, "identity is the Unix user: terminal and Passenger only, `serve` refuses it")
         return
-    if settings.kind is IdentityKind.DEMO:
-        fix = ('in fullwarp.toml, under [identity]: kind = "header"',)
-        yield Check(SUBJECT, Verdict.PROBLEM, "identity.kind = demo counts only with --demo", fix)
-        return
     if not serve.bind.startswith("unix:") and not secret_length:
         yield from _port_without_secret(settings, sorted(users))
     elif secret_length and secret_length < SHORT_SECRET:

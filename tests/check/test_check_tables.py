@@ -216,7 +216,6 @@ def test_slices_count_in_place_of_their_gpu() -> None:
         ({}, {"bind": "unix:/run/f.sock"}, 0, [], [Verdict.OK], ["Unix socket"]),
         ({}, {"bind": "unix:/run/f.sock", "socket_mode": "666"}, 0, [], [Verdict.OK, Verdict.PROBLEM], ["666"]),
         ({"kind": "unix"}, {}, 0, [], [Verdict.OK], ["`serve` refuses"]),
-        ({"kind": "demo"}, {}, 0, [], [Verdict.PROBLEM], ["--demo"]),
     ],
 )
 def test_identity_is_safe_or_told_how(

@@ -165,9 +165,10 @@ def test_the_demo_needs_no_file_and_is_not_disturbed_by_one(run: Run) -> None:
 
 def test_demo_identity_counts_only_with_the_demo_option(run: Run) -> None:
     Path("fullwarp.toml").write_text("[slurm]\nkind = 'simulated'\n[identity]\nkind = 'demo'\n")
-    code, _, err = run("status")
-    assert code == 2
-    assert "--demo" in err
+    for command in ("status", "check", "serve"):
+        code, _, err = run(command)
+        assert code == 2
+        assert "makes everybody staff" in err
 
 
 def test_a_user_of_the_demo_sees_only_what_a_user_may_see(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

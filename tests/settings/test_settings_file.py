@@ -11,8 +11,8 @@ import pytest
 
 from data import settings_file
 from data.errors import SettingsError
-from data.settings_file import is_protected, load_settings, setting_fields
-from settings import IdentityKind, MetricsKind, Settings, secret_text
+from data.settings_file import demo_settings, is_protected, load_settings, setting_fields
+from settings import IdentityKind, MetricsKind, Settings, SlurmKind, secret_text
 
 CANARY = "canary-4711"
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to others")
@@ -197,3 +197,21 @@ def test_every_field_has_a_description() -> None:
 def test_the_default_identity_trusts_nobody_without_a_secret() -> None:
     assert Settings().identity.kind is IdentityKind.HEADER
     assert not Settings().identity.trust_loopback
+
+
+def test_neither_a_file_nor_a_variable_makes_everybody_staff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "only with --demo" in complaint(write(tmp_path / "x.toml", "[identity]\nkind = 'demo'\n"))
+    monkeypatch.setenv("FULLWARP_IDENTITY__KIND", "demo")
+    assert "only with --demo" in complaint()
+
+
+def test_the_demo_takes_variables_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "fullwarp.toml", "cluster = 'real'")
+    monkeypatch.setenv("FULLWARP_DEMO__SEED", "9")
+    monkeypatch.setenv("FULLWARP_IDENTITY__KIND", "header")
+    monkeypatch.setenv("FULLWARP_SLURM__KIND", "rest")
+    settings = demo_settings("127.0.0.1:9999")
+    assert (settings.cluster, settings.demo.seed, settings.serve.bind) == ("", 9, "127.0.0.1:9999")
+    assert (settings.identity.kind, settings.slurm.kind) == (IdentityKind.DEMO, SlurmKind.SIMULATED)
+    with pytest.raises(SettingsError, match=r"serve\.bind"):
+        demo_settings("nowhere")
