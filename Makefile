@@ -3,14 +3,16 @@ PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench docs clean
+.PHONY: demo test system-packages lint format bench docs clean
 
 demo: .venv/.run
 	@$(BIN)/fullwarp demo
 
-test: .venv/.test
-	@.ci/system-packages
+test: system-packages .venv/.test
 	$(BIN)/pytest
+
+system-packages:
+	@.ci/system-packages
 
 lint: .venv/.test
 	$(BIN)/ruff check .
