@@ -42,7 +42,7 @@ def _node(record: Mapping[str, Any], cluster: str) -> Node:
         gpus_allocated=gpus.allocated,
         power_watts=measured_watts(record.get("energy")),
         reason=text(record.get("reason")),
-        reason_user=text(record.get("reason_set_by_user")),
+        reason_user=text(record.get("reason_set_by_user")) if text(record.get("reason")) else None,
         reason_time=timestamp(record.get("reason_changed_at")),
         boot_time=timestamp(record.get("boot_time")),
         last_busy_time=timestamp(record.get("last_busy")),

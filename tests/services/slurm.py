@@ -152,7 +152,9 @@ def _script(name: str, *arguments: str, port: int = 0) -> None:
 def _run_to_file(argv: Sequence[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Daemons keep the output open for ever, so that it goes to a file, not to a pipe."""
     with tempfile.TemporaryFile("w+") as output:
-        done = subprocess.run(argv, env=environment, stdout=output, stderr=output, timeout=150, check=False)
+        done = subprocess.run(
+            argv, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=150, check=False
+        )
         output.seek(0)
         return subprocess.CompletedProcess(argv, done.returncode, output.read())
 

@@ -16,7 +16,8 @@ kill -9 "$(cat "$D/run/slurmd.mig01.pid")"; scontrol update nodename=mig01 state
 # interactive
 log SRUN "$(as alice srun -J inter_srun --gpus=1 -t 2 bash -c 'echo $SLURM_JOB_ID; sleep 2')"
 log SALLOC "$(as bob salloc -J inter_salloc --gpus=2 -c 2 -t 2 bash -c 'echo $SLURM_JOB_ID; srun sleep 1; srun false' 2>/dev/null | head -1)"
-log PTY "$(as carol script -qc 'srun -Q -J pty --gpus=1 -t 2 --pty bash -c "echo \$SLURM_JOB_ID; sleep 1"' /dev/null | tr -d '\r' | grep -oE '^[0-9]+$' | head -1)"
+as carol script -qc 'srun -Q -J pty --gpus=1 -t 2 --pty bash -c "sleep 1"' /dev/null >/dev/null </dev/null
+log PTY "$(squeue -h -t all -n pty -o %A | tail -1)"
 # preemption: QOS preempt job on all of debug node, then QOS high
 log PREEMPTED $(sb dave -J victim --qos=preempt -p cpu -n 128 -t 10 --wrap 'sleep 600')
 run_wait ${PREEMPTED:-$(tail -1 "$D/jobs.env" | cut -d= -f2)}
