@@ -25,7 +25,8 @@ def node_devices(
     (slurmctld forgets them 300 s after the end), indices are None, and counts are known only for a single node.
     """
     details = tuple(details)
-    if details and len(details) == len(nodes):
+    is_told = allocated.gpus == 0 or any("gpu" in detail for detail in details)
+    if is_told and len(details) == len(nodes):
         return tuple(
             entry
             for node, detail in zip(nodes, details, strict=True)

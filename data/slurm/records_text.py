@@ -5,11 +5,7 @@ with the broken ones counted, and raises SourceGarbled for what no such command 
 """
 
 from data.slurm.accounts import with_users as with_users
-from data.slurm.records_text_jobs import SQUEUE_DELIMITER as SQUEUE_DELIMITER
-from data.slurm.records_text_jobs import SQUEUE_FIELDS as SQUEUE_FIELDS
-from data.slurm.records_text_jobs import SQUEUE_FORMAT as SQUEUE_FORMAT
 from data.slurm.records_text_jobs import jobs as jobs
-from data.slurm.records_text_jobs import squeue_jobs as squeue_jobs
 from data.slurm.records_text_nodes import nodes as nodes
 from data.slurm.records_text_nodes import partitions as partitions
 from data.slurm.records_text_nodes import reservations as reservations
@@ -18,9 +14,7 @@ from data.slurm.records_text_sacct import SACCT_FIELDS as SACCT_FIELDS
 from data.slurm.records_text_sacct import sacct_jobs as sacct_jobs
 from data.slurm.records_text_tables import ASSOCIATION_FIELDS as ASSOCIATION_FIELDS
 from data.slurm.records_text_tables import SPRIO_FORMAT as SPRIO_FORMAT
-from data.slurm.records_text_tables import SQUEUE_START_FORMAT as SQUEUE_START_FORMAT
 from data.slurm.records_text_tables import USER_FIELDS as USER_FIELDS
 from data.slurm.records_text_tables import associations as associations
-from data.slurm.records_text_tables import expected_starts as expected_starts
 from data.slurm.records_text_tables import priorities as priorities
 from data.slurm.records_text_tables import users as users

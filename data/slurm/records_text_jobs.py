@@ -1,4 +1,4 @@
-"""Read jobs that `scontrol show job -d` prints (with the indices of their GPUs), and `squeue -O` rows."""
+"""Read jobs that `scontrol show job -d` prints (with the indices of their GPUs)."""
 
 from __future__ import annotations
 
@@ -21,39 +21,6 @@ from data.slurm.records_text_nodes import first_word, required
 from data.slurm.scalars import count, duration_seconds, number, text, timestamp
 from data.slurm.tres import tres_string
 
-SQUEUE_DELIMITER: Final = "\x1f"
-# squeue's -O names, and the scontrol keys that say the same.
-_SQUEUE_KEYS: Final = {
-    "JobID": "JobId",
-    "ArrayJobID": "ArrayJobId",
-    "ArrayTaskID": "ArrayTaskId",
-    "HetJobID": "HetJobId",
-    "HetJobOffset": "HetJobOffset",
-    "UserName": "UserName",
-    "UserID": "UserNumber",
-    "Account": "Account",
-    "Partition": "Partition",
-    "QOS": "QOS",
-    "State": "JobState",
-    "Reason": "Reason",
-    "NodeList": "NodeList",
-    "tres-alloc": "AllocTRES",
-    "tres-per-node": "TresPerNode",
-    "tres-per-job": "TresPerJob",
-    "tres-per-task": "TresPerTask",
-    "TimeLimit": "TimeLimit",
-    "SubmitTime": "SubmitTime",
-    "EligibleTime": "EligibleTime",
-    "StartTime": "StartTime",
-    "EndTime": "EndTime",
-    "PriorityLong": "Priority",
-    "RestartCnt": "Restarts",
-    "Dependency": "Dependency",
-    "Reservation": "Reservation",
-    "Name": "JobName",
-}
-SQUEUE_FIELDS: Final = tuple(_SQUEUE_KEYS)
-SQUEUE_FORMAT: Final = ",".join(f"{name}:{SQUEUE_DELIMITER}" for name in SQUEUE_FIELDS)
 _USER: Final = re.compile(r"(.*)\((\d+)\)")
 _NO_NODES: Final = "Nodes required for job"
 _REQUESTS: Final = ("TresPerJob", "TresPerNode", "TresPerSocket", "TresPerTask", "JOB_GRES")
@@ -62,25 +29,6 @@ _REQUESTS: Final = ("TresPerJob", "TresPerNode", "TresPerSocket", "TresPerTask",
 def jobs(output: str, cluster: str) -> Rows[Job]:
     """Jobs of `scontrol show job -d`, in several lines each or one (-o)."""
     return read_rows(records(output, "JobId"), lambda record: _job(*job_fields(record), cluster), first_word)
-
-
-def squeue_jobs(output: str, cluster: str) -> Rows[Job]:
-    """Jobs of `squeue -h -a -O SQUEUE_FORMAT`: no indices of GPUs, no suspension, no exit codes."""
-    lines = [line for line in output.split("\n") if line.strip()]
-    return read_rows(lines, lambda line: _job(_squeue_row(line), [], cluster), _squeue_label)
-
-
-def _squeue_label(line: str) -> str:
-    return f"job {line.split(SQUEUE_DELIMITER)[0][:20]}"
-
-
-def _squeue_row(line: str) -> dict[str, str]:
-    values = line.removesuffix(SQUEUE_DELIMITER).split(SQUEUE_DELIMITER)
-    if len(values) != len(SQUEUE_FIELDS):
-        raise SourceGarbled(f"it has {len(values)} fields, not {len(SQUEUE_FIELDS)}")
-    row = {_SQUEUE_KEYS[name]: value.strip() for name, value in zip(SQUEUE_FIELDS, values, strict=True)}
-    row["UserId"] = f"{row.pop('UserName')}({row.pop('UserNumber')})"
-    return row
 
 
 def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster: str) -> Job:
@@ -159,7 +107,7 @@ def _resources(found: Mapping[str, str], is_allocated: bool) -> tuple[Tres, Tres
 
 
 def _reason(value: str | None) -> str | None:
-    """Slurm's reason code. scontrol and squeue print a sentence instead when there is one, beginning with the code."""
+    """Slurm's reason code. scontrol prints a sentence instead when there is one, beginning with the code."""
     reason = text(value)
     if reason is None or reason == "None":
         return None
@@ -167,7 +115,7 @@ def _reason(value: str | None) -> str | None:
 
 
 def _identifier(value: str | None) -> int | None:
-    """An array's or het job's number; squeue prints N/A, or the job's own for a job without one."""
+    """An array's or het job's number; N/A and 0 are none."""
     return count(text(value)) or None
 
 
@@ -193,7 +141,7 @@ def _devices(nodes: tuple[str, ...], details: Sequence[Mapping[str, str]], alloc
                 raise SourceGarbled(f"node {node} stands in it twice; a name or a comment may hold a line break")
             gres[node] = line.get("GRES", "")
             shares[node] = NodeShare(_cpus(line.get("CPU_IDs")), mebibytes(line.get("Mem")))
-    is_told = all(node in gres for node in nodes) and (allocated.gpus == 0 or any(gres.values()))
+    is_told = all(node in gres for node in nodes)
     return node_devices(nodes, [gres[node] for node in nodes] if is_told else (), allocated, shares)
 
 

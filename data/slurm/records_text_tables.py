@@ -1,4 +1,4 @@
-"""Read the delimited tables of sacctmgr, sprio and `squeue --start`."""
+"""Read the delimited tables of sacctmgr and sprio."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from data.model import Association, PendingDetail, Rows
 from data.slurm.accounts import of_cluster
 from data.slurm.broken_rows import read_rows
 from data.slurm.job_ids import job_id
-from data.slurm.scalars import count, memory_bytes, number, text, timestamp
+from data.slurm.scalars import count, memory_bytes, number, text
 from data.slurm.tres import tres_items
 
 ASSOCIATION_FIELDS: Final = ("Cluster", "Account", "ParentName", "User")
 USER_FIELDS: Final = ("User", "DefaultAccount", "AdminLevel", "Coordinators")
 SPRIO_FORMAT: Final = "%i|%u|%Y|%A|%F|%J|%P|%Q|%T|%N"
-SQUEUE_START_FORMAT: Final = "%A|%i|%S"
 _PRIORITY_PARTS: Final = ("age", "fairshare", "job_size", "partition", "qos")
 _PIPE: Final = "|"
 
@@ -43,12 +42,6 @@ def priorities(output: str) -> Rows[PendingDetail]:
     """Priority parts of `sprio -h -o SPRIO_FORMAT`; TRES parts by their names (tres:gres/gpu)."""
     lines = [line for line in output.split("\n") if line.strip()]
     return read_rows(lines, _priority, _first_words)
-
-
-def expected_starts(output: str) -> Rows[PendingDetail]:
-    """Expected starts of `squeue --start -h -o SQUEUE_START_FORMAT`; N/A is not known."""
-    lines = [line for line in output.split("\n") if line.strip()]
-    return read_rows(lines, _expected_start, _first_words)
 
 
 def _table(output: str, needed: str) -> tuple[list[str], list[str]]:
@@ -120,13 +113,6 @@ def _priority(line: str) -> PendingDetail:
 def _amount(value: str) -> float:
     found = number(value)
     return 0.0 if found is None else float(found)
-
-
-def _expected_start(line: str) -> PendingDetail:
-    values = [value.strip() for value in line.split(_PIPE)]
-    if len(values) != 3:
-        raise SourceGarbled(f"it has {len(values)} columns, not 3")
-    return PendingDetail(_raw_id(values[0]), values[1], timestamp(values[2]))
 
 
 def _raw_id(value: str) -> int:

@@ -126,14 +126,12 @@ def test_any_output_of_a_command_is_read_or_refused_with_our_error(text: list[st
     readers: tuple[Callable[[], Rows[Any]], ...] = (
         lambda: records_text.nodes(output, "c"),
         lambda: records_text.jobs(output, "c"),
-        lambda: records_text.squeue_jobs(output, "c"),
         lambda: records_text.sacct_jobs(output, fields, "|", "c"),
         lambda: records_text.partitions(output, "c"),
         lambda: records_text.reservations(output, "c"),
         lambda: records_text.associations("Account|User\n" + output, "c"),
         lambda: records_text.users("User|Admin\n" + output, "c"),
         lambda: records_text.priorities(output),
-        lambda: records_text.expected_starts(output),
     )
     for read in readers:
         try:

@@ -77,6 +77,7 @@ def test_two_gpu_types_on_one_node_are_two_entries_and_memory_counts_once() -> N
 def test_forgotten_indices_are_not_known_rather_than_none() -> None:
     assert live(gres_detail=[]).devices == (NodeDevices("gpu01", 2, None, "a100"),)
     assert [d.gpu_count for d in live(nodes="gpu[1-2]", gres_detail=[]).devices] == [None, None]
+    assert [d.gpu_indices for d in live(nodes="gpu[1-2]", gres_detail=["", ""]).devices] == [None, None]
 
 
 def test_a_cpu_job_holds_no_gpu_and_says_so() -> None:

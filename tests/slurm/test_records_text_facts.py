@@ -332,26 +332,6 @@ def test_output_that_is_not_sacct_is_an_error() -> None:
         records_text.sacct_jobs("sacct: error: Problem talking to the database", FIELDS, "\x1f", "c")
 
 
-def test_squeue_rows_are_jobs_too() -> None:
-    values = dict.fromkeys(records_text.SQUEUE_FIELDS, "N/A") | {
-        "JobID": "55",
-        "ArrayJobID": "54",
-        "ArrayTaskID": "0",
-        "UserName": "bob",
-        "UserID": "6002",
-        "State": "RUNNING",
-        "NodeList": "gpu01",
-        "tres-alloc": "cpu=1,mem=2000M,node=1,gres/gpu=1",
-        "StartTime": "1795957254",
-        "Name": "a|b",
-    }
-    line = records_text.SQUEUE_DELIMITER.join(values.values()) + records_text.SQUEUE_DELIMITER
-    read = records_text.squeue_jobs(f"{line}\nhalf a row\n", "c")
-    (found,) = read.rows
-    assert (found.display_id, found.user, found.user_id, found.allocated.gpus) == ("54_0", "bob", 6002, 1)
-    assert (found.name, found.devices[0].gpu_indices, read.broken) == ("a|b", None, 1)
-
-
 def test_the_account_tree_is_read_from_names_and_from_indentation() -> None:
     named = "Cluster|Account|Par Name|User\nc|root||\nc|ml|root|\nc|ml||ann\n"
     tree = "Cluster|Account|User|Share\nc|root||1\nc| physics||1\nc|  ml||1\nc|   ml|ann|1\nc| bio||1\n"
@@ -369,11 +349,9 @@ def test_users_and_coordinators_join_the_tree() -> None:
     assert (extra.user, extra.account, extra.is_coordinator) == ("ann", "bio", True)
 
 
-def test_priorities_and_expected_starts() -> None:
-    (detail,) = records_text.priorities("35|alice|5050|0|4286|92|10|500|cpu=30,gres/gpu=133|7\n").rows
-    assert (detail.job_id, detail.priority) == (35, 5050)
+def test_priority_parts_have_names_and_nice_lowers() -> None:
+    read = records_text.priorities("35|alice|5050|0|4286|92|10|500|cpu=30,gres/gpu=133|7\nCLUSTER: x\n")
+    (detail,) = read.rows
+    assert (detail.job_id, detail.priority, read.broken) == (35, 5050, 1)
     assert dict(detail.priority_parts)["tres:gres/gpu"] == 133
     assert dict(detail.priority_parts)["nice"] == -7
-    starts = records_text.expected_starts("54|54_[3-9]|1795957254\n55|55|N/A\nCLUSTER: x\n")
-    assert [row.expected_start_time is None for row in starts.rows] == [False, True]
-    assert (starts.rows[0].display_id, starts.broken) == ("54_[3-9]", 1)
