@@ -101,7 +101,7 @@ def panel_state(
     return html.Div(
         [
             icon(icon_name, tone),
-            html.H3(title),
+            html.H2(title),
             *(html.P(line) for line in lines),
             *([html.Div(list(actions), className="fw-state-actions")] if actions else []),
         ],

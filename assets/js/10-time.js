@@ -3,14 +3,18 @@
   "use strict";
   var two = function (n) { return (n < 10 ? "0" : "") + n; };
 
+  // Number and unit stay on one line.
+  function part(number, unit) { return number + "\u00a0" + unit; }
+
+  function pair(large, unit, small, smallUnit) { return part(large, unit) + (small ? "\u00a0" + part(small, smallUnit) : ""); }
+
   function age(seconds) {
     var s = Math.max(0, Math.round(seconds));
-    if (s < 60) return s + " s";
-    var minutes = Math.floor(s / 60);
-    if (minutes < 60) return minutes + " min";
-    var hours = Math.floor(minutes / 60);
-    if (hours < 24) return hours + " h" + (minutes % 60 ? " " + minutes % 60 + " min" : "");
-    return Math.floor(hours / 24) + " d" + (hours % 24 ? " " + hours % 24 + " h" : "");
+    if (s < 60) return part(s, "s");
+    var minutes = Math.floor(s / 60), hours = Math.floor(minutes / 60);
+    if (minutes < 60) return part(minutes, "min");
+    if (hours < 24) return pair(hours, "h", minutes % 60, "min");
+    return pair(Math.floor(hours / 24), "d", hours % 24, "h");
   }
 
   function clock(date, withSeconds, now) {

@@ -16,7 +16,7 @@ def set_not_found_status(server: Flask, prefix: str) -> None:
     @server.after_request
     def _status(response: Response) -> Response:
         rule = request.url_rule.rule if request.url_rule else ""
-        if rule == catch_all and not is_page(request.path.removeprefix(prefix)):
+        if response.status_code == 200 and rule == catch_all and not is_page(request.path.removeprefix(prefix)):
             response.status_code = 404
         return response
 

@@ -47,7 +47,13 @@ def values(utilization: float | None, **more: float) -> Mapping[str, float]:
 def gpu(
     name: str, index: int, state: GpuState = GpuState.BUSY, utilization: float | None = 0.9, **changes: object
 ) -> Gpu:
-    plain = Gpu(Device(name, index=index, uuid=f"gpu-{name}-{index}"), "H100", state, values=values(utilization))
+    plain = Gpu(
+        Device(name, index=index, uuid=f"gpu-{name}-{index}"),
+        "H100",
+        state,
+        values=values(utilization),
+        slurm_index=index,
+    )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
@@ -82,7 +88,7 @@ def snapshot(**changes: object) -> ClusterSnapshot:
         nodes=(node("h001"), node("h002")),
         gpus=tuple(gpus),
         jobs=(job(48211, nodes=("h001",)),),
-        sources=(source("Slurm"), source("GPU metrics")),
+        sources=(source("slurm"), source("metrics")),
         slurm_time=NOON,
         metrics_time=NOON,
         version="1",

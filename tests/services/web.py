@@ -1,0 +1,96 @@
+"""The web app on a loopback port, started once per run, and a Chromium to look at it with."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+from werkzeug.serving import make_server
+
+from app import create_app, open_app, warm_up
+from data.model import Association, ClusterSnapshot
+from data.sources import Sources
+from settings import IdentityKind, IdentitySettings, ServeSettings, Settings
+from tests.conftest import service_missing
+
+STAFF, USER = "sam", "alice"
+PREFIX = "/warp/"
+
+
+class FixedLive:
+    """Stands where the live picture stands, and shows one snapshot. Counts how often it was asked."""
+
+    def __init__(self, shown: ClusterSnapshot) -> None:
+        self.shown = shown
+        self.asked = 0
+
+    def snapshot(self) -> ClusterSnapshot:
+        self.asked += 1
+        return self.shown
+
+    def at(self, moment: datetime) -> ClusterSnapshot:
+        return replace(self.shown, time=moment, is_past=True, unknown=("Reasons of drains are not known.",))
+
+    def associations(self) -> tuple[Association, ...]:
+        return ()
+
+
+def sources_of(shown: ClusterSnapshot) -> Sources:
+    """What the pages take as sources, with one snapshot behind it."""
+    live: Any = FixedLive(shown)
+    nobody: Any = None
+    return Sources(Settings(), nobody, nobody, live, lambda: shown.made_at)
+
+
+@dataclass
+class Web:
+    """`url` ends with the prefix. `show` swaps what the sources say."""
+
+    url: str
+    app: Any
+
+    def show(self, shown: ClusterSnapshot) -> FixedLive:
+        sources = sources_of(shown)
+        open_app(self.app, sources)
+        live: Any = sources.live
+        return live
+
+
+def header_settings() -> Settings:
+    identity = IdentitySettings(kind=IdentityKind.HEADER, trust_loopback=True, staff_users=[STAFF])
+    return Settings(identity=identity, serve=ServeSettings(url_prefix=PREFIX), refresh_seconds=5)
+
+
+@pytest.fixture(scope="session")
+def web_app() -> Any:
+    """The app behind a header that names the user, under a prefix, warmed up while closed."""
+    app = create_app(header_settings())
+    warm_up(app)
+    return app
+
+
+@pytest.fixture(scope="session")
+def web(web_app: Any) -> Iterator[Web]:
+    server = make_server("127.0.0.1", 0, web_app.server, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield Web(f"http://127.0.0.1:{server.port}{PREFIX}", web_app)
+    server.shutdown()
+    thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        service_missing("chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
