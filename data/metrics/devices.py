@@ -23,7 +23,9 @@ class Sighting:
 
 
 def sight(dialect: Dialect, site: Site, labels: Mapping[str, str]) -> Sighting | None:
-    """Read the labels of a series; None when they name no host."""
+    """Read the labels of a series; None when they name no host (or are no texts)."""
+    if not all(isinstance(text, str) for text in labels.values()):
+        return None
     node = short_host(first_label(labels, site.host_labels(dialect)), site.strip_domain)
     if not node:
         return None

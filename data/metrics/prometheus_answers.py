@@ -19,7 +19,7 @@ def vector(data: Any, dropped: Counter[str]) -> Iterator[tuple[Labels, float, fl
     for row in _rows(data, "vector"):
         try:
             time, text = row["value"]
-            yield row["metric"], float(time), _number(text)
+            yield _labels(row), float(time), _number(text)
         except (KeyError, TypeError, ValueError):
             dropped["unreadable row"] += 1
 
@@ -31,7 +31,7 @@ def matrix(data: Any, dropped: Counter[str]) -> Iterator[tuple[Labels, Floats, F
             pairs = row["values"]
             times = np.fromiter((pair[0] for pair in pairs), np.float64, len(pairs))
             values = np.fromiter((_number(pair[1]) for pair in pairs), np.float64, len(pairs))
-            yield row["metric"], times, values
+            yield _labels(row), times, values
         except (KeyError, IndexError, TypeError, ValueError):
             dropped["unreadable row"] += 1
 
@@ -41,6 +41,13 @@ def _rows(data: Any, kind: str) -> list[Any]:
         raise SourceGarbled(f"the metrics server gave no {kind} for a query that asks for one")
     rows: list[Any] = data["result"]
     return rows
+
+
+def _labels(row: Any) -> Labels:
+    labels = row["metric"]
+    if not isinstance(labels, dict):
+        raise TypeError("labels are no object")
+    return labels
 
 
 def _number(text: Any) -> float:

@@ -93,7 +93,7 @@ class Columns:
         if self._value_jobs is None:
             found: dict[int, set[str]] = defaultdict(set)
             for number, text in zip(self._origin_device, self._origin_job, strict=True):
-                job = job_label(text, self.bound.dialect.job_pattern)
+                job = job_label(text, self.bound.dialect.job_pattern) if number >= 0 else None
                 if job:
                     found[number].add(job)
             self._value_jobs = {number: tuple(sorted(jobs)) for number, jobs in found.items()}
@@ -106,7 +106,7 @@ class Columns:
         origin = np.array(origins, np.intp)
         device = np.array(self._origin_device, np.intp)[origin] if len(origin) else origin
         kept &= device >= 0
-        if len(origin):
+        if len(origin) and self.sightings:
             kept &= self._living()[origin]
             void = self._void(metric)[device]
             kept &= ~void if self._is_ignored_on_slices(metric) else ~void | (values != 0.0)

@@ -136,7 +136,7 @@ class Found:
         return duration_seconds(texts[0]) if texts else None
 
     def _spacing(self, bound: BoundDialect, example: Labels, at: float | None) -> float | None:
-        device = [equal(label, value) for label, value in example.items() if label != "__name__"]
+        device = [equal(label, str(value)) for label, value in example.items() if label != "__name__"]
         query = f"{series_of(bound, self._site, [bound.inventory], device)}[{int(_HOUR)}s]"
         series = list(matrix(self._connection.query(query, at, tries=1).data, Counter()))
         gaps = [gap for _, times, _ in series for gap in (times[1:] - times[:-1]).tolist()]

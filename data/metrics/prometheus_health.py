@@ -28,10 +28,11 @@ def health_of(connection: Connection, site: Site, found: Found, cluster_label: s
     """
     begin = time.monotonic()
     try:
+        found.names(None, None)
+        latency = time.monotonic() - begin
         exporters = found.dialects(None, None)
     except SourceError as err:
         return SourceHealth(reachable=False, error=str(err), hint=err.hint)
-    latency = time.monotonic() - begin
     clusters = _clusters(connection, cluster_label)
     missing = missing_metrics(exporters)
     return SourceHealth(
