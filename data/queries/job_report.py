@@ -88,7 +88,8 @@ def _newest_parts(text: str, rows: Sequence[Job]) -> list[Job]:
     if all(job.het_job_id is not None for job in newest.values()):
         return list(newest.values())
     names = ", ".join(sorted(newest)[:5])
-    raise BadRequest(f"{text} is an array of {len(newest)} tasks", hint=f"Name one of them, such as {names}.")
+    tasks = sum(max(1, job.array_task_count) for job in newest.values())
+    raise BadRequest(f"{text} is an array of {tasks} tasks", hint=f"Name one of them, such as {names}.")
 
 
 def _age_order(job: Job) -> tuple[float, float]:
