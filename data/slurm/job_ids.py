@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypedDict
 
 from data.errors import BadRequest
 from data.model import JobId
 
 _JOB_ID: Final = re.compile(r"(\d{1,10})(?:_(?:(\d{1,10})|\[([^\]]*)\]?))?(?:\+(\d{1,10}))?(?:\.(\S+))?", re.ASCII)
 _RANGE: Final = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
+
+
+class IdFields(TypedDict):
+    """The fields of a Job that say which one it is."""
+
+    job_id: int
+    display_id: str
+    array_job_id: int | None
+    array_task_id: int | None
+    array_tasks: str | None
+    array_task_count: int
+    het_job_id: int | None
+    het_offset: int | None
+
+
+def id_fields(
+    raw_id: int, array_job_id: int | None, task: int | str | None, het_job_id: int | None, het_offset: int | None
+) -> IdFields:
+    """The fields from the raw id and what is said of array and het job; `task` is a number, or a pending list."""
+    one, several = (task, None) if isinstance(task, int) else (None, task)
+    return {
+        "job_id": raw_id,
+        "display_id": display_id(raw_id, array_job_id, task, het_job_id, het_offset),
+        "array_job_id": array_job_id,
+        "array_task_id": one,
+        "array_tasks": several,
+        "array_task_count": array_task_count(several),
+        "het_job_id": het_job_id,
+        "het_offset": het_offset,
+    }
 
 
 def job_id(value: str) -> JobId:

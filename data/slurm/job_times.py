@@ -7,20 +7,20 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import TypedDict
 
 from data.slurm.job_states import JobState
 
 
-class JobTimes(NamedTuple):
-    """Times of one attempt as Job has them. `suspend_time` is kept only while the job is suspended."""
+class TimeFields(TypedDict, total=False):
+    """The fields of a Job that depend on its state. `suspend_time` is there only while the job is suspended."""
 
-    start: datetime | None = None
-    expected_start: datetime | None = None
-    end: datetime | None = None
-    suspend: datetime | None = None
-    suspended_seconds: float = 0.0
-    elapsed_seconds: float | None = None
+    start_time: datetime
+    expected_start_time: datetime | None
+    end_time: datetime | None
+    suspend_time: datetime | None
+    suspended_seconds: float
+    elapsed_seconds: float | None
 
 
 def controller_times(
@@ -31,24 +31,24 @@ def controller_times(
     ran_before_seconds: float | None,
     *,
     has_nodes: bool,
-) -> JobTimes:
+) -> TimeFields:
     """Times from slurmctld's fields, as Slurm's own RunTime reads them.
 
     A job that ended without nodes never ran: Slurm sets its start to its end.
     """
     if state.state == "PENDING":
-        return JobTimes(expected_start=start)
+        return {"expected_start_time": start}
     if start is None or (state.is_terminal and not has_nodes):
-        return JobTimes(end=end if state.is_terminal else None)
+        return {"end_time": end if state.is_terminal else None}
     suspended = _suspended(start, suspend, ran_before_seconds)
     ended = end if state.is_terminal else None
-    return JobTimes(
-        start=start,
-        end=ended,
-        suspend=suspend if state.state == "SUSPENDED" else None,
-        suspended_seconds=suspended,
-        elapsed_seconds=None if ended is None else max(0.0, (ended - start).total_seconds() - suspended),
-    )
+    return {
+        "start_time": start,
+        "end_time": ended,
+        "suspend_time": suspend if state.state == "SUSPENDED" else None,
+        "suspended_seconds": suspended,
+        "elapsed_seconds": None if ended is None else max(0.0, (ended - start).total_seconds() - suspended),
+    }
 
 
 def _suspended(start: datetime, suspend: datetime | None, ran_before_seconds: float | None) -> float:

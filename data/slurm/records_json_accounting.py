@@ -1,7 +1,7 @@
 """Read slurmdbd's jobs with their steps, from slurmrestd or `sacct --json`.
 
 Slurm 22.05 says SUCCESS and 0 in JSON for a job that failed with 1 (sacct's text is right). That cannot be repaired
-from the answer, so that the exit code of a FAILED job with SUCCESS is "not known", never 0.
+from the answer, so that the exit code of a FAILED or DEADLINE job with SUCCESS is "not known", never 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from data.slurm.broken_rows import read_rows
 from data.slurm.devices import node_devices
 from data.slurm.hosts import hostlist
 from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
-from data.slurm.job_ids import array_task_count, display_id
+from data.slurm.job_ids import IdFields, id_fields
 from data.slurm.job_states import JobState, exit_code, job_state
 from data.slurm.records_json_fields import label, member, user_name
 from data.slurm.records_json_jobs import raw_id
@@ -33,16 +33,10 @@ def accounting_jobs(payload: object, cluster: str) -> Rows[Job]:
 
 
 def _job(record: Mapping[str, Any], cluster: str) -> Job:
-    job_id = raw_id(record)
-    state = _state(record)
-    array, het, time = (record.get(key) or {} for key in ("array", "het", "time"))
-    array_id, het_id = count(array.get("job_id")) or None, count(het.get("job_id")) or None
-    task = count(array.get("task_id")) if array_id else None
-    tasks = text(array.get("task")) if task is None else None
-    het_offset = count(het.get("job_offset")) if het_id else None
+    ids, state, time = _ids(record), _state(record), record.get("time") or {}
     steps = tuple(objects(record.get("steps")))
     # The submit line of a het job speaks of all its components, so that it says nothing of one.
-    submit_line = text(record.get("submit_line")) if het_id is None else None
+    submit_line = text(record.get("submit_line")) if ids["het_job_id"] is None else None
     asked = asks_for_gpus([record.get("used_gres")], submit_line)
     allocated = with_gpu_count(tres_list(member(record, "tres", "allocated")), asked)
     nodes = hostlist(text(record.get("nodes")))
@@ -50,8 +44,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
     start = timestamp(time.get("start")) if nodes and state.state != "PENDING" else None
     return Job(
         cluster=cluster,
-        job_id=job_id,
-        display_id=display_id(job_id, array_id, tasks if task is None else task, het_id, het_offset),
+        **ids,
         state=state.state,
         state_flags=state.flags,
         name=str(record.get("name") or ""),
@@ -59,12 +52,6 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         account=text(record.get("account")),
         partition=str(record.get("partition") or ""),
         qos=text(record.get("qos")),
-        array_job_id=array_id,
-        array_task_id=task,
-        array_tasks=tasks,
-        array_task_count=array_task_count(tasks),
-        het_job_id=het_id,
-        het_offset=het_offset,
         submit_time=timestamp(time.get("submission")),
         eligible_time=timestamp(time.get("eligible")),
         start_time=start,
@@ -91,6 +78,14 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
     )
 
 
+def _ids(record: Mapping[str, Any]) -> IdFields:
+    array, het = record.get("array") or {}, record.get("het") or {}
+    array_id, het_id = count(array.get("job_id")) or None, count(het.get("job_id")) or None
+    task: int | str | None = count(array.get("task_id")) if array_id else None
+    task = text(array.get("task")) if task is None else task
+    return id_fields(raw_id(record), array_id, task, het_id, count(het.get("job_offset")) if het_id else None)
+
+
 def _state(record: Mapping[str, Any]) -> JobState:
     """Newer versions call an attempt that was requeued PENDING with a flag, sacct's text REQUEUED."""
     state = job_state(record.get("state"))
@@ -106,7 +101,7 @@ def _exit_code(record: Mapping[str, Any], state: JobState) -> ExitCode | None:
     if not state.is_terminal:
         return None
     found = exit_code(record.get("exit_code"))
-    is_contradiction = state.state == "FAILED" and found is not None and found.status == "SUCCESS"
+    is_contradiction = state.state in ("FAILED", "DEADLINE") and found is not None and found.status == "SUCCESS"
     return None if is_contradiction else found
 
 

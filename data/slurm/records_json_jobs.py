@@ -12,9 +12,9 @@ from data.slurm.broken_rows import read_rows
 from data.slurm.devices import NodeShare, node_devices
 from data.slurm.hosts import hostlist
 from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
-from data.slurm.job_ids import array_task_count, display_id
-from data.slurm.job_states import exit_code, job_state
-from data.slurm.job_times import controller_times
+from data.slurm.job_ids import IdFields, id_fields
+from data.slurm.job_states import JobState, exit_code, job_state
+from data.slurm.job_times import TimeFields, controller_times
 from data.slurm.records_json_fields import label, mebibytes, member, user_name
 from data.slurm.scalars import count, minutes_to_seconds, number, string_list, text, timestamp
 from data.slurm.tres import objects, tres_string
@@ -39,27 +39,13 @@ def raw_id(record: Mapping[str, Any]) -> int:
 
 
 def _job(record: Mapping[str, Any], cluster: str) -> Job:
-    job_id = raw_id(record)
     state = job_state(record.get("job_state"))
-    array_id, het_id = count(record.get("array_job_id")) or None, count(record.get("het_job_id")) or None
-    task = count(record.get("array_task_id")) if array_id else None
-    tasks = text(record.get("array_task_string")) if task is None else None
-    het_offset = count(record.get("het_job_offset")) if het_id else None
     asked = asks_for_gpus([record.get(key) for key in _REQUESTS] + list(string_list(record.get("gres_detail"))))
     allocated = with_gpu_count(tres_string(record.get("tres_alloc_str")), asked)
     nodes = () if state.state == "PENDING" else _nodes(record)
-    times = controller_times(
-        state,
-        timestamp(record.get("start_time")),
-        timestamp(record.get("end_time")),
-        timestamp(record.get("suspend_time")),
-        number(record.get("pre_sus_time")),
-        has_nodes=bool(nodes),
-    )
     return Job(
         cluster=cluster,
-        job_id=job_id,
-        display_id=display_id(job_id, array_id, tasks if task is None else task, het_id, het_offset),
+        **_ids(record),
         state=state.state,
         state_flags=state.flags,
         name=str(record.get("name") or ""),
@@ -68,20 +54,9 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         account=text(record.get("account")),
         partition=str(record.get("partition") or ""),
         qos=text(record.get("qos")),
-        array_job_id=array_id,
-        array_task_id=task,
-        array_tasks=tasks,
-        array_task_count=array_task_count(tasks),
-        het_job_id=het_id,
-        het_offset=het_offset,
         submit_time=timestamp(record.get("submit_time")),
         eligible_time=timestamp(record.get("eligible_time")),
-        start_time=times.start,
-        end_time=times.end,
-        expected_start_time=times.expected_start,
-        suspend_time=times.suspend,
-        suspended_seconds=times.suspended_seconds,
-        elapsed_seconds=times.elapsed_seconds,
+        **_times(record, state, nodes),
         time_limit_seconds=minutes_to_seconds(record.get("time_limit")),
         restart_count=count(record.get("restart_cnt")) or 0,
         nodes=nodes,
@@ -101,6 +76,18 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         comment=text(record.get("comment")),
         admin_comment=text(record.get("admin_comment")),
     )
+
+
+def _ids(record: Mapping[str, Any]) -> IdFields:
+    array_id, het_id = count(record.get("array_job_id")) or None, count(record.get("het_job_id")) or None
+    task: int | str | None = count(record.get("array_task_id")) if array_id else None
+    task = text(record.get("array_task_string")) if task is None else task
+    return id_fields(raw_id(record), array_id, task, het_id, count(record.get("het_job_offset")) if het_id else None)
+
+
+def _times(record: Mapping[str, Any], state: JobState, nodes: tuple[str, ...]) -> TimeFields:
+    start, end, suspend = (timestamp(record.get(key)) for key in ("start_time", "end_time", "suspend_time"))
+    return controller_times(state, start, end, suspend, number(record.get("pre_sus_time")), has_nodes=bool(nodes))
 
 
 def _nodes(record: Mapping[str, Any]) -> tuple[str, ...]:

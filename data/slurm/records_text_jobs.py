@@ -12,9 +12,9 @@ from data.slurm.broken_rows import read_rows
 from data.slurm.devices import NodeShare, node_devices
 from data.slurm.hosts import hostlist, index_list
 from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
-from data.slurm.job_ids import array_task_count, display_id
-from data.slurm.job_states import exit_code, job_state
-from data.slurm.job_times import controller_times
+from data.slurm.job_ids import IdFields, id_fields
+from data.slurm.job_states import JobState, exit_code, job_state
+from data.slurm.job_times import TimeFields, controller_times
 from data.slurm.records_json_fields import mebibytes
 from data.slurm.records_text_blocks import job_fields, records
 from data.slurm.records_text_nodes import first_word, required
@@ -32,29 +32,14 @@ def jobs(output: str, cluster: str) -> Rows[Job]:
 
 
 def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster: str) -> Job:
-    job_id = count(found.get("JobId"))
-    if not job_id:
-        raise SourceGarbled("it has no job id")
-    state = job_state(required(dict(found), "JobState"))
-    array_id, het_id = _identifier(found.get("ArrayJobId")), _identifier(found.get("HetJobId"))
-    task, tasks = _tasks(found.get("ArrayTaskId")) if array_id else (None, None)
-    het_offset = count(found.get("HetJobOffset")) if het_id else None
+    state = job_state(required(found, "JobState"))
     user, user_id = _user(found.get("UserId"))
     asked = asks_for_gpus(text(found.get(key)) for key in _REQUESTS)
     nodes = () if state.state == "PENDING" else hostlist(found.get("NodeList"))
     requested, allocated = (with_gpu_count(tres, asked) for tres in _resources(found, bool(nodes)))
-    times = controller_times(
-        state,
-        timestamp(found.get("StartTime")),
-        timestamp(found.get("EndTime")),
-        timestamp(found.get("SuspendTime")),
-        number(found.get("SecsPreSuspend")),
-        has_nodes=bool(nodes),
-    )
     return Job(
         cluster=cluster,
-        job_id=job_id,
-        display_id=display_id(job_id, array_id, tasks if task is None else task, het_id, het_offset),
+        **_ids(found),
         state=state.state,
         state_flags=state.flags,
         name=found.get("JobName", ""),
@@ -63,20 +48,9 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         account=text(found.get("Account")),
         partition=found.get("Partition", ""),
         qos=text(found.get("QOS")),
-        array_job_id=array_id,
-        array_task_id=task,
-        array_tasks=tasks,
-        array_task_count=array_task_count(tasks),
-        het_job_id=het_id,
-        het_offset=het_offset,
         submit_time=timestamp(found.get("SubmitTime")),
         eligible_time=timestamp(found.get("EligibleTime")),
-        start_time=times.start,
-        end_time=times.end,
-        expected_start_time=times.expected_start,
-        suspend_time=times.suspend,
-        suspended_seconds=times.suspended_seconds,
-        elapsed_seconds=times.elapsed_seconds,
+        **_times(found, state, nodes),
         time_limit_seconds=duration_seconds(found.get("TimeLimit")),
         restart_count=count(found.get("Restarts")) or 0,
         nodes=nodes,
@@ -96,6 +70,20 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         comment=text(found.get("Comment")),
         admin_comment=text(found.get("AdminComment")),
     )
+
+
+def _ids(found: Mapping[str, str]) -> IdFields:
+    job_id = count(found.get("JobId"))
+    if not job_id:
+        raise SourceGarbled("it has no job id")
+    array_id, het_id = _identifier(found.get("ArrayJobId")), _identifier(found.get("HetJobId"))
+    task = _task(found.get("ArrayTaskId")) if array_id else None
+    return id_fields(job_id, array_id, task, het_id, count(found.get("HetJobOffset")) if het_id else None)
+
+
+def _times(found: Mapping[str, str], state: JobState, nodes: tuple[str, ...]) -> TimeFields:
+    start, end, suspend = (timestamp(found.get(key)) for key in ("StartTime", "EndTime", "SuspendTime"))
+    return controller_times(state, start, end, suspend, number(found.get("SecsPreSuspend")), has_nodes=bool(nodes))
 
 
 def _resources(found: Mapping[str, str], is_allocated: bool) -> tuple[Tres, Tres]:
@@ -119,10 +107,10 @@ def _identifier(value: str | None) -> int | None:
     return count(text(value)) or None
 
 
-def _tasks(value: str | None) -> tuple[int | None, str | None]:
+def _task(value: str | None) -> int | str | None:
     """One task's number, or the list of a pending array."""
     word = text(value)
-    return (int(word), None) if word is not None and word.isdecimal() and len(word) < 10 else (None, word)
+    return int(word) if word is not None and word.isdecimal() and len(word) < 10 else word
 
 
 def _user(value: str | None) -> tuple[str | None, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from data.errors import SourceGarbled
@@ -42,7 +43,7 @@ def first_word(record: str) -> str:
     return record.split(maxsplit=1)[0] if record.strip() else "an empty record"
 
 
-def required(found: dict[str, str], key: str) -> str:
+def required(found: Mapping[str, str], key: str) -> str:
     """The text under `key`; SourceGarbled without one."""
     value = text(found.get(key))
     if value is None:

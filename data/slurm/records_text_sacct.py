@@ -15,7 +15,7 @@ from data.slurm.broken_rows import joined, read_rows
 from data.slurm.devices import node_devices
 from data.slurm.hosts import hostlist
 from data.slurm.job_gpus import with_gpu_count
-from data.slurm.job_ids import array_task_count, display_id, job_id
+from data.slurm.job_ids import IdFields, id_fields, job_id
 from data.slurm.job_states import JobState, exit_code, job_state
 from data.slurm.sacct_rows import Row, table_rows
 from data.slurm.scalars import count, duration_seconds, minutes_to_seconds, text, timestamp
@@ -108,18 +108,14 @@ def _refuse(row: Row) -> Job:
 
 def _job(attempt: _Attempt, cluster: str, names: Mapping[str, str]) -> Job:
     row = attempt.row
-    parts = job_id(row["JobID"])
-    raw_id = count(text(row.get("JobIDRaw"))) or parts.job
     state = job_state(text(row.get("State")))
-    tasks = parts.task if isinstance(parts.task, str) else None
     allocated = with_gpu_count(tres_string(text(row.get("AllocTRES"))), asked_for_gpus=False)
     requested = with_gpu_count(tres_string(text(row.get("ReqTRES"))), asked_for_gpus=False)
     nodes = hostlist(row.get("NodeList"))
     start = timestamp(row.get("Start")) if nodes or "NodeList" not in row else None
     return Job(
         cluster=cluster,
-        job_id=raw_id,
-        display_id=display_id(raw_id, parts.job, parts.task, parts.job, parts.het),
+        **_ids(row),
         state=state.state,
         state_flags=state.flags,
         name=row.get("JobName", ""),
@@ -128,12 +124,6 @@ def _job(attempt: _Attempt, cluster: str, names: Mapping[str, str]) -> Job:
         account=text(row.get("Account")),
         partition=row.get("Partition", ""),
         qos=text(row.get("QOS")),
-        array_job_id=parts.job if parts.task is not None else None,
-        array_task_id=parts.task if isinstance(parts.task, int) else None,
-        array_tasks=tasks,
-        array_task_count=array_task_count(tasks),
-        het_job_id=parts.job if parts.het is not None else None,
-        het_offset=parts.het,
         submit_time=timestamp(row.get("Submit")),
         eligible_time=timestamp(row.get("Eligible")),
         start_time=start,
@@ -158,6 +148,13 @@ def _job(attempt: _Attempt, cluster: str, names: Mapping[str, str]) -> Job:
         admin_comment=text(row.get("AdminComment")),
         usage=_usage(attempt, allocated.gpus, state),
     )
+
+
+def _ids(row: Row) -> IdFields:
+    parts = job_id(row["JobID"])
+    raw_id = count(text(row.get("JobIDRaw"))) or parts.job
+    array_id = None if parts.task is None else parts.job
+    return id_fields(raw_id, array_id, parts.task, None if parts.het is None else parts.job, parts.het)
 
 
 def _elapsed(row: Row) -> float | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +23,7 @@ from data.slurm.scalars import count, cpu_load, duration_seconds, memory_bytes, 
 from data.slurm.states import node_state
 from data.slurm.tres import tres_list, tres_string
 
+ROOT = Path(__file__).resolve().parents[2]
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SLURM_WORDS = """gpu a100 (null) 4 IDX:0-3 N/A - [ ] [1-3] ( ) : , = + | cpu mem 64G gres/gpu shard 2/4 UNLIMITED None
     1-02:03:04 DRAIN IDLE* RUNNING CANCELLED by 9:0 0x3F 1-10%2 ³ ٣ 99999999999999999999"""
@@ -208,3 +212,9 @@ def plausible(row: object) -> bool:
     if isinstance(row, Node):
         return all(0 <= (pool.used or 0) <= pool.total for pool in row.gpu_pools) and (row.gpus_allocated or 0) >= 0
     return True
+
+
+def test_host_lists_read_no_configuration_of_the_host() -> None:
+    """ClusterShell's NodeSet reads files of /etc and of the user's home when it is imported."""
+    loaded = "import sys, data.slurm.hosts; sys.exit('ClusterShell.Defaults' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", loaded], check=False, cwd=ROOT).returncode == 0
