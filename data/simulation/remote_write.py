@@ -110,7 +110,8 @@ def snappy(body: bytes) -> bytes:
     parts = [_varint(len(body))]
     for at in range(0, len(body), 65536):
         piece = body[at : at + 65536]
-        parts += [b"\xf4", struct.pack("<H", len(piece) - 1), piece]
+        short = len(piece) <= 60
+        parts += [bytes([len(piece) - 1 << 2]) if short else b"\xf4" + struct.pack("<H", len(piece) - 1), piece]
     return b"".join(parts)
 
 

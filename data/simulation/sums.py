@@ -8,8 +8,8 @@ import numpy as np
 
 from data.metrics.registry import METRICS
 from data.model import WindowStat
-from data.simulation.chance import Floats
-from data.simulation.energy import EnergyMeter
+from data.simulation.chance import Floats, Ints
+from data.simulation.energy import EnergyMeter, energy_at
 from data.simulation.hosts import host_samples, host_spans, host_values
 from data.simulation.sampling import add_up, batches, evaluate, sampled
 from data.simulation.signals import ENERGY, NOT_ON_SLICES
@@ -63,20 +63,10 @@ def _add_batch(
 ) -> None:
     at, time = sampled(world, spans, xid=xid)
     now = evaluate(world, spans, at, time)
-    meter = None
-    if ENERGY in names:
-        meter = EnergyMeter(world, frozenset(span.machine.name for span in spans), start, end)
     for name in names:
-        metric = METRICS[name]
-        if name == ENERGY and meter is not None:
-            units = np.array([span.unit.number for span in spans])
-            values = meter.read(units[at], time)
-        else:
-            values = now.value(name)
-        stats = add_up(at, values, metric.idle_epsilon)
-        totals = stats.sum
-        if name == ENERGY and meter is not None:
-            totals = _grown(meter, spans, stats.rows.tolist())
+        values = energy_at(world, spans, at, time) if name == ENERGY else now.value(name)
+        stats = add_up(at, values, METRICS[name].idle_epsilon)
+        totals = _grown(world, spans, stats.rows, start, end) if name == ENERGY else stats.sum
         rows = zip(stats.rows.tolist(), totals.tolist(), stats.count.tolist(), strict=True)
         edges = zip(stats.minimum.tolist(), stats.maximum.tolist(), stats.idle.tolist(), strict=True)
         for (row, total, count), (low, high, idle) in zip(rows, edges, strict=True):
@@ -87,11 +77,13 @@ def _add_batch(
             sums.add((name, span.unit.number, span.label), stat)
 
 
-def _grown(meter: EnergyMeter, spans: Sequence[Span], rows: Sequence[int]) -> Floats:
-    units = np.array([spans[row].unit.number for row in rows])
-    return meter.read(units, np.array([spans[row].end for row in rows])) - meter.read(
-        units, np.array([spans[row].start for row in rows])
-    )
+def _grown(world: World, spans: Sequence[Span], rows: Ints, start: float, end: float) -> Floats:
+    """Joules that each span used within the window."""
+    meter = EnergyMeter(world, frozenset(span.machine.name for span in spans), start, end)
+    chosen = [spans[row] for row in rows.tolist()]
+    units = np.array([span.unit.number for span in chosen], dtype=np.int64)
+    first, last = (np.array([getattr(span, edge) for span in chosen]) for edge in ("start", "end"))
+    return meter.read(units, last) - meter.read(units, first)
 
 
 def host_stats(
