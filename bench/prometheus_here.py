@@ -1,4 +1,4 @@
-"""A Prometheus of its own on a free loopback port, filled with the last minutes of a simulated cluster."""
+"""A Prometheus of its own on a free loopback port, filled with what a snapshot of the simulated cluster asks for."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from pathlib import Path
 
 import requests
 
+from data.metrics.registry import SNAPSHOT_METRICS
 from data.model import Window
 from data.simulation import World
 from data.simulation.remote_write import remote_write
 
-PAST, AHEAD = timedelta(minutes=3), timedelta(minutes=4)
+PAST, AHEAD = timedelta(seconds=90), timedelta(minutes=4)
 
 
 def is_here() -> bool:
@@ -27,14 +28,14 @@ def is_here() -> bool:
 
 @contextmanager
 def prometheus_with(world: World, now: datetime) -> Iterator[str]:
-    """The address of a server that holds the series from three minutes ago to a few minutes ahead."""
+    """The address of a server that holds the series from 90 seconds ago to a few minutes ahead."""
     with tempfile.TemporaryDirectory(prefix="fullwarp-bench-") as folder:
         port = free_port()
         process = _start(Path(folder), port)
         try:
             url = f"http://127.0.0.1:{port}"
             _wait(url, process)
-            remote_write(world, Window(now - PAST, now + AHEAD), f"{url}/api/v1/write")
+            remote_write(world, Window(now - PAST, now + AHEAD), f"{url}/api/v1/write", SNAPSHOT_METRICS)
             yield url
         finally:
             process.terminate()

@@ -50,7 +50,9 @@ def _measure(world: World, clock: Clock, source: MetricsSource) -> Row:
     live = LiveCluster(
         scheduler, metrics, MemoryCache(), clock, refresh_seconds=30.0, limits=(120.0, 120.0), patience_seconds=120.0
     )
+    computing = time.process_time()
     cold, snapshot = _timed(live.snapshot)
+    computing = time.process_time() - computing
     cold_metrics, cold_requests = metrics.seconds, metrics.requests
     slurm_requests, metrics.seconds = scheduler.requests, 0.0
     warm = _refresh(live, clock, snapshot)
@@ -60,6 +62,7 @@ def _measure(world: World, clock: Clock, source: MetricsSource) -> Row:
         "devices_measured": sum(gpu.utilization is not None for gpu in snapshot.gpus),
         "jobs": len(snapshot.jobs),
         "cold_seconds": round(cold, 3),
+        "cold_cpu_seconds": round(computing, 3),
         "cold_metrics_seconds": round(cold_metrics, 3),
         "cold_metrics_share": round(cold_metrics / cold, 3),
         "cold_metrics_requests": cold_requests,
