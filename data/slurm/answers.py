@@ -128,7 +128,8 @@ def _parsed(raw: bytes) -> object:
             raise SourceGarbled(f"Slurm's answer is no whole JSON document: {err}", hint=_GARBLED_HINT) from err
     words = raw[:300].decode(errors="replace").strip()
     kind = _kind_of_text(words)
-    if kind is not None:
+    # A page of a proxy ("404 Not Found") says nothing of a job; only slurmrestd's own sentences are believed.
+    if kind in (CannotKnow, SourceDenied) and not words.startswith("<"):
         raise error_of(words)
     raise SourceGarbled(f"Slurm's answer is not JSON: {words[:80]!r}", hint=_GARBLED_HINT)
 

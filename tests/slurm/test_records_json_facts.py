@@ -253,6 +253,8 @@ def test_a_broken_row_is_named_and_the_others_are_kept() -> None:
         ("Authentication does not apply to request", SourceDenied),
         ("Unable to find requested URL endpoint.", CannotKnow),
         ("<html>502 Bad Gateway</html>", SourceGarbled),
+        ("<html>404 Not Found</html>", SourceGarbled),
+        ("404 page not found", SourceGarbled),
         ('{"jobs": [{"job_id": 1', SourceGarbled),
         ("", SourceGarbled),
         ([], SourceGarbled),
