@@ -20,7 +20,9 @@ SMALL = BUSY | {"sm_activity": 0.2}
 
 
 def test_unused_gpus_are_counted_named_and_taken_out_of_the_script() -> None:
-    one = found_in(facts_of(a_job(), gpus(BUSY, BUSY, *[IDLE] * 6)))["unbalanced"]
+    found = found_in(facts_of(a_job(), gpus(BUSY, BUSY, *[IDLE] * 6)))
+    one = found["unbalanced"]
+    assert "idle" not in found
     assert one.title == "6 of 8 GPUs were never used"
     assert one.evidence == "GPU 2–7: UTIL 0 %, GPU MEM at most 0.5 GiB in 5 h, 30.0 GPU-h."
     assert one.sbatch == ("- #SBATCH --gres=gpu:h100:8", "+ #SBATCH --gres=gpu:h100:2")
@@ -180,6 +182,13 @@ def test_a_light_job_gets_the_smallest_slice_that_holds_it() -> None:
     "facts",
     [
         pytest.param(light(state="OUT_OF_MEMORY"), id="out of memory"),
+        pytest.param(
+            facts_of(
+                a_job(gpus=1, cpus=1), gpus(LIGHT | {"gpu_utilization": 0.0}),
+                host_stats("h014", cores=1, busy=0.5, peak_gib=4, given_gib=32), partition=OFFERS,
+            ),
+            id="idle",
+        ),
         pytest.param(light(cpus=16), id="more cores than a slice has"),
         pytest.param(replace(light(), partition=PartitionFacts()), id="offers not known"),
         pytest.param(replace(light(), partition=NODE), id="nothing smaller"),

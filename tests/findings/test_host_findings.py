@@ -130,6 +130,15 @@ def test_the_node_with_the_highest_peak_sets_the_memory() -> None:
     assert found_in(facts_of(job, low, high))["memory_over_ask"].sbatch == ("+ #SBATCH --mem=60G",)
 
 
+def test_a_suggestion_above_the_ask_is_no_suggestion() -> None:
+    job = a_job(**(CPU | {"nodes": ("c1", "c2"), "memory_gib": 200, "cpus": 64}))
+    low = host_stats("c1", cores=32, busy=30, peak_gib=1, given_gib=100)
+    high = host_stats("c2", cores=32, busy=30, peak_gib=95, given_gib=100)
+    assert "memory_over_ask" not in found_in(facts_of(job, low, high))
+    long_run = a_job(**(CPU | {"hours": 25, "time_limit_seconds": 29 * 3600.0}))
+    assert "time_over_ask" not in found_in(facts_of(long_run, judgement=JudgementSettings(time_low=0.9), hours=25))
+
+
 def test_out_of_memory_raises_the_ask_even_of_a_short_job() -> None:
     job = a_job(**(CPU | {"state": "OUT_OF_MEMORY", "hours": 1 / 3600, "memory_gib": 0.09765625}))
     one = found_in(facts_of(job))["out_of_memory"]

@@ -172,6 +172,8 @@ def test_a_shard_shares_its_gpu_and_adds_none() -> None:
     assert found.utilization.value == 0.4
     assert found.hours is not None
     assert found.hours.allocated == 0.0
+    second = report(job, a_reading(gpu_stats(a_gpu(0), use(0.4)), gpu_stats(a_gpu(1), use(0.4))))
+    assert [gpu.is_allocated for gpu in second.gpus] == [True, False]
 
 
 def test_a_slice_is_judged_by_gr_and_weighs_its_share() -> None:
