@@ -92,7 +92,8 @@ def overview_page(found: OverviewAnswer, metric: str, group: str, *, refresh_sec
             dcc.Store(id="filter-text", data=found.chosen.get("q", "")),
             dcc.Store(id="frame", data=parts.frame),
             dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
-        ]
+        ],
+        className="fw-ticking",
     )
 
 

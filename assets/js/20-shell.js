@@ -21,7 +21,7 @@
 
   // A tick of its own; where the page could not be drawn at all, there is nothing to refresh and it loads anew.
   function tryNow() {
-    if (!document.getElementById("overview-kpis")) location.reload();
+    if (!document.querySelector(".fw-ticking")) location.reload();
     else dash_clientside.set_props("tick", { n_intervals: Date.now() });
   }
 
@@ -55,7 +55,7 @@
   });
 
   document.addEventListener("visibilitychange", function () {
-    if (!document.getElementById("tick") || !window.dash_clientside || !dash_clientside.set_props) return;
+    if (!document.querySelector(".fw-ticking") || !window.dash_clientside || !dash_clientside.set_props) return;
     dash_clientside.set_props("tick", { disabled: document.hidden || /[?&]at=/.test(location.search) });
     if (!document.hidden && window.fwTime) window.fwTime.refresh();
   });

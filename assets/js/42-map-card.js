@@ -121,6 +121,11 @@
 
   document.addEventListener("keydown", function (event) { if (event.key === "Escape") hide(); });
   document.addEventListener("click", function (event) { if (pinned && !event.target.closest(".fw-cell, .fw-card")) hide(); });
-  window.addEventListener("scroll", function () { if (!pinned) hide(); }, { passive: true });
+  // A card that a focused or kept cell opened goes with its cell; one that only the pointer opened closes.
+  window.addEventListener("scroll", function () {
+    var cell = document.activeElement;
+    if (!card() || card().hidden) return;
+    if (cell && cell.fwIndex !== undefined) show(cell); else hide();
+  }, { passive: true });
   window.fwMapCard = { attach: attach };
 })();

@@ -1,0 +1,245 @@
+"""The Overview in a real browser: it loads clean, stays inside, filters, and can be walked by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from data.model import Device, GpuState, SourceCondition
+from tests.components.snapshots import gpu, job, node, snapshot, source, values
+from tests.services.web import STAFF, USER, Web
+
+Look = Callable[..., Any]
+HOSTILE = "<script>window.hit=1</script>\"'\u202eabc" + "x" * 200
+EMPTY = {"nodes": (), "gpus": (), "jobs": ()}
+ALL_DOWN = (source("slurm", SourceCondition.DOWN), source("metrics", SourceCondition.DOWN))
+
+
+def whole() -> Any:
+    """Every state, a cut GPU, and a job of somebody else."""
+    card = [("7", "1g.10gb"), ("8", "2g.20gb"), ("1", "3g.40gb")]
+    slices = tuple(
+        gpu(
+            "a01",
+            0,
+            device=Device("a01", index=0, uuid=f"mig-{slice_id}", slice_id=slice_id, slice_profile=profile),
+            values=values(0.3),
+        )
+        for slice_id, profile in card
+    )
+    base = snapshot()
+    return replace(base, nodes=(*base.nodes, node("a01")), gpus=(*base.gpus, *slices))
+
+
+@pytest.mark.parametrize(("user", "role"), [(STAFF, "staff"), (USER, "user")])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_it_loads_clean_and_asks_nobody_else(
+    web: Web, look: Look, user: str, role: str, theme: str, width: int
+) -> None:
+    web.show(whole())
+    seen = look(user, theme, width)
+    page = seen.open(web.url)
+    assert page.locator(".fw-me").get_attribute("title") == f"Signed in as {user}, {role}"
+    assert page.locator("html").get_attribute("data-bs-theme") == theme
+    assert page.locator("#gpu-map .fw-cell").count() == 19
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert [url for url in seen.asked if not url.startswith((web.url, "data:"))] == []
+    assert seen.complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("case", ["full", "filtered", "all down", "no nodes", "stale", "not found"])
+def test_axe_finds_nothing_serious(web: Web, look: Look, theme: str, case: str) -> None:
+    stale = (source("slurm"), source("metrics", SourceCondition.STALE))
+    shown = {
+        "all down": snapshot(**EMPTY, sources=ALL_DOWN),
+        "no nodes": snapshot(**EMPTY),
+        "stale": snapshot(sources=stale),
+    }
+    web.show(shown.get(case, whole()))
+    seen = look(theme=theme)
+    path = {"filtered": "?state=idle&metric=power_watts&group=model", "not found": "nope"}.get(case, "")
+    page = seen.open(
+        web.url + path, ".fw-state" if case in ("all down", "no nodes", "not found") else "#gpu-map .fw-cell"
+    )
+    if case == "full":
+        page.locator("#gpu-map .fw-cell").first.focus()
+        page.locator("#map-card").wait_for()
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+def test_filters_live_in_the_address_and_survive_reload_and_back(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look().open(web.url)
+    page.select_option("#filter-state", "idle")
+    page.wait_for_url("**/?state=idle")
+    page.locator(".fw-filter label", has_text="Partition").click()
+    page.select_option("#filter-partition", "h100")
+    page.wait_for_url("**/?state=idle&partition=h100")
+    page.reload()
+    page.wait_for_selector(".fw-cell.fw-out")
+    assert (page.input_value("#filter-state"), page.input_value("#filter-partition")) == ("idle", "h100")
+    assert page.locator("#gpu-map .fw-cell:not(.fw-out)").count() == 1
+    page.evaluate("history.back()")
+    page.wait_for_url("**/?state=idle")
+    expect(page.locator("#filter-partition")).to_have_value("*")
+    assert page.input_value("#filter-state") == "idle"
+
+
+def test_the_legend_filters_and_takes_it_back(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look().open(web.url)
+    page.click(".fw-legend button[data-state='down']")
+    page.wait_for_selector(".fw-legend button[data-state='down'][aria-pressed='true']")
+    assert page.locator("#gpu-map .fw-cell:not(.fw-out)").count() == 1
+    page.click(".fw-legend button[data-state='down']")
+    expect(page.locator("#gpu-map .fw-out")).to_have_count(0)
+
+
+def test_a_slash_focuses_the_search_and_text_dims_other_nodes(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look().open(web.url)
+    page.keyboard.press("/")
+    page.keyboard.type("a01")
+    page.wait_for_url("**/?q=a01")
+    expect(page.locator("#gpu-map .fw-cell.fw-out")).to_have_count(16)
+    assert page.input_value("#search") == "a01"
+
+
+def test_a_metric_that_was_not_measured_is_drawn_as_such(web: Web, look: Look) -> None:
+    bare = gpu("h001", 0, values={"gpu_utilization": 0.9})
+    web.show(snapshot(gpus=(bare, gpu("h001", 1))))
+    page = look().open(web.url)
+    page.click("label:has-text('TENSOR')")
+    page.wait_for_selector("#gpu-map .fw-unmeasured")
+    assert page.locator("#gpu-map .fw-cell").nth(0).get_attribute("class") == "fw-cell fw-unmeasured"
+    assert "fw-s3" in str(page.locator("#gpu-map .fw-cell").nth(1).get_attribute("class"))
+
+
+def test_the_map_is_one_tab_stop_with_arrows_and_a_sentence_for_each_gpu(web: Web, look: Look) -> None:
+    web.show(snapshot())
+    page = look().open(web.url)
+    page.locator("#gpu-map [tabindex='0']").focus()
+    name = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(name) == "h001, GPU 0, H100, busy, UTIL 90 %, job 48211"
+    for key in ("End", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate(name) == "h002, GPU 0, H100, held and idle, UTIL 0 %"
+    assert page.locator("#gpu-map [tabindex='0']").count() == 1
+    assert "Held, idle" in page.locator("#map-card").inner_text()
+    page.keyboard.press("Escape")
+    assert page.locator("#map-card").is_hidden()
+
+
+def test_a_refresh_touches_only_the_cells_that_changed(web: Web, look: Look) -> None:
+    web.show(snapshot())
+    seen = look()
+    page = seen.open(web.url)
+    page.evaluate("document.querySelectorAll('#gpu-map .fw-cell').forEach((cell, i) => { cell.fwMark = i; })")
+    changed = (gpu("h001", 0, GpuState.DOWN, None), *snapshot().gpus[1:])
+    web.show(snapshot(version="2", gpus=changed))
+    page.wait_for_selector("#gpu-map .fw-node:first-child .fw-cell.fw-down")
+    marks = page.eval_on_selector_all("#gpu-map .fw-cell", "cells => cells.map(cell => cell.fwMark)")
+    assert marks == list(range(16))
+
+
+def test_a_tick_is_one_callback_and_none_while_the_tab_is_hidden(web: Web, look: Look) -> None:
+    web.show(snapshot())
+    seen = look()
+    page = seen.open(web.url)
+    page.wait_for_timeout(5500)
+    assert 1 <= len(seen.callbacks) <= 2
+    page.evaluate(
+        "Object.defineProperty(document, 'hidden', {get: () => true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    page.wait_for_timeout(200)
+    before = len(seen.callbacks)
+    page.wait_for_timeout(5500)
+    assert len(seen.callbacks) == before
+
+
+def test_hostile_names_are_text_and_break_nothing(web: Web, look: Look) -> None:
+    shown = snapshot(
+        cluster=HOSTILE,
+        nodes=(node(HOSTILE, reason=HOSTILE, partitions=(HOSTILE,), features=(HOSTILE,)), node("")),
+        gpus=(gpu(HOSTILE, 0, model=HOSTILE, job_ids=(1,)), gpu(HOSTILE, 1, GpuState.IDLE, 0.0, job_ids=(1,))),
+        jobs=(job(1, user=HOSTILE, name=HOSTILE, display_id=HOSTILE),),
+    )
+    web.show(shown)
+    for width in (1280, 390):
+        seen = look(width=width)
+        page = seen.open(web.url)
+        page.locator("#gpu-map [tabindex='0']").focus()
+        page.locator("#map-card").wait_for()
+        assert HOSTILE in str(page.locator("#map-card").text_content())
+        assert page.evaluate("window.hit") is None
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert seen.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [
+        ({**EMPTY, "sources": ALL_DOWN}, "Slurm is not available"),
+        (EMPTY, "No nodes"),
+        ({"gpus": ()}, "No GPUs in this cluster"),
+    ],
+)
+def test_a_cluster_without_gpus_says_why(web: Web, look: Look, changes: dict[str, Any], title: str) -> None:
+    web.show(snapshot(**changes))
+    seen = look(USER)
+    page = seen.open(web.url, ".fw-state")
+    assert title in page.locator("#map-instead").inner_text()
+    assert page.locator("#gpu-map .fw-cell").count() == 0
+    assert seen.complaints == []
+
+
+def test_the_page_fills_itself_when_the_source_answers_again(web: Web, look: Look) -> None:
+    web.show(snapshot(**EMPTY, sources=ALL_DOWN))
+    page = look().open(web.url, ".fw-state")
+    web.show(snapshot(version="2"))
+    page.wait_for_selector("#gpu-map .fw-cell")
+    assert page.locator("#map-instead").inner_text() == ""
+
+
+def test_the_past_is_marked_and_does_not_tick(web: Web, look: Look) -> None:
+    live = web.show(snapshot())
+    seen = look()
+    page = seen.open(web.url + "?at=2026-03-01T10:00")
+    assert "This is the past" in page.locator("#overview-banner").inner_text()
+    assert "Past:" in page.locator("#as-of").inner_text()
+    page.wait_for_timeout(5500)
+    assert seen.callbacks == [] and live.asked == 0
+
+
+def test_nobody_gets_the_page_without_a_name(web: Web, look: Look) -> None:
+    seen = look(user="")
+    answer = seen.page.goto(web.url)
+    assert answer.status == 401 and "Not signed in" in seen.page.inner_text("body")
+
+
+def test_the_theme_is_kept_and_there_before_the_first_paint(web: Web, look: Look) -> None:
+    web.show(snapshot())
+    page = look(theme="light").open(web.url)
+    page.click("#theme")
+    assert page.locator("html").get_attribute("data-bs-theme") == "dark"
+    page.reload(wait_until="commit")
+    page.wait_for_selector(".fw-shell", state="attached")
+    assert page.locator("html").get_attribute("data-bs-theme") == "dark"
+
+
+@pytest.mark.parametrize(("nodes", "mode", "cells"), [(121, "fw-compact", 968), (601, "fw-dense", 601)])
+def test_large_clusters_are_drawn_smaller(web: Web, look: Look, nodes: int, mode: str, cells: int) -> None:
+    gpus = tuple(gpu(f"n{at:04}", index, utilization=index / 8 + 0.01) for at in range(nodes) for index in range(8))
+    web.show(snapshot(nodes=tuple(node(f"n{at:04}") for at in range(nodes)), gpus=gpus))
+    page = look().open(web.url)
+    assert mode in str(page.locator("#gpu-map").get_attribute("class"))
+    assert page.locator("#gpu-map .fw-cell").count() == cells
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
