@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from data.errors import SourceGarbled, SourceTimeout, SourceUnreachable
-from data.slurm.answers import decoded
+from data.errors import NotFound, SourceGarbled, SourceTimeout, SourceUnreachable
+from data.slurm.answers import check_errors, decoded
 from data.slurm.command_errors import failure
 from data.slurm.process import Finished, clean_environment, run
 from settings import SlurmSettings
@@ -42,8 +42,10 @@ class CommandClient:
             finished = self.finished(program, *arguments, "--json")
             if error := failure(finished):
                 raise error
-            return decoded(finished.stdout)
-        except SourceGarbled:
+            payload = decoded(finished.stdout)
+            check_errors(payload)
+            return payload
+        except (SourceGarbled, NotFound):
             return None
         except SourceTimeout:
             self.use_text(program)  # its text is several times smaller and faster

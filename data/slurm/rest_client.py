@@ -10,14 +10,16 @@ from urllib.parse import urlencode
 from data.errors import (
     CannotKnow,
     FullwarpError,
+    NotFound,
     SettingsError,
     SourceDenied,
     SourceError,
     SourceGarbled,
     SourceUnreachable,
 )
-from data.slurm.answers import check_errors, decoded
+from data.slurm.answers import NOTHING_FOUND, check_errors, decoded
 from data.slurm.jwt import Token, read_token
+from data.slurm.records_json_fields import member
 from data.slurm.wire import Answer, endpoint
 from settings import SlurmSettings
 
@@ -26,6 +28,10 @@ _OFFERED: Final = re.compile(rb"/slurm\\?/v0\.0\.(\d+)")
 _VERSION: Final = re.compile(r"v?0\.0\.(\d+)")
 _SPECIFICATIONS: Final = ("/openapi/v3", "/openapi")
 _TOKEN_HINT: Final = "make a new token (scontrol token username=NAME lifespan=604800) and see slurm.user"
+_PRIVATE_HINT: Final = "PrivateData in slurm.conf hides it: sacctmgr modify user NAME set AdminLevel=Operator"
+    "PrivateData in slurm.conf hides it: sacctmgr modify user where name=NAME set AdminLevel=Operator"
+)
+PATIENCE_SECONDS: Final = 5.0  # how long slurmrestd at least tries a slurmctld that is away
 _NO_REASON: Final = re.compile(r"unspecified error", re.IGNORECASE)
 
 
@@ -56,7 +62,10 @@ class RestClient:
         answer = self._ask(f"{place}?{urlencode(query)}" if query else place)
         if answer.status == 404 and "json" not in answer.content_type:
             self._version = self._forced  # perhaps Slurm was upgraded: negotiate anew next time
-        return self._opened(answer, place)
+        payload = self._opened(answer, place)
+        if not path.startswith("job/"):
+            _check_list(payload)
+        return payload
 
     def token(self) -> Token | None:
         return read_token(self._settings.token.get_secret_value(), self._settings.token_file)
@@ -97,30 +106,66 @@ class RestClient:
         return None
 
     def _opened(self, answer: Answer, path: str) -> dict[str, Any]:
-        if answer.status in (401, 403):
-            raise SourceDenied(f"{self._endpoint.address} answered {answer.status} to {path}", hint=_TOKEN_HINT)
-        if 300 <= answer.status < 400 or answer.status in (502, 503, 504):
-            raise SourceUnreachable(
-                f"{self._endpoint.address} answered {answer.status} to {path}: a proxy in front, not slurmrestd",
-                hint="see the proxy and slurm.url",
-            )
+        """The answer's object. Raises what its status or, unless that is 200, its errors[] say."""
+        self._check_status(answer, path)
         try:
             payload = decoded(answer.body)
-            if answer.status != 200:
-                check_errors(payload)
-        except SourceGarbled as err:
-            raise SourceGarbled(f"{path} ({answer.status}): {err}", hint=err.hint) from err
-        except SourceError as err:
-            raise self._with_reason(err) from err
+        except (SourceGarbled, NotFound) as err:
+            raise SourceGarbled(f"{path} ({answer.status}): {err}", hint="see whether slurm.url is slurmrestd") from err
+        if _is_unexplained(payload):
+            raise self._explained(path, answer.seconds)
         if answer.status != 200:
+            check_errors(payload)
             raise SourceGarbled(f"{self._endpoint.address} answered {answer.status} to {path} without a reason")
         return payload
 
-    def _with_reason(self, err: SourceError) -> SourceError:
-        """22.05 says of a bad token only "Unspecified error", with status 500."""
-        if type(err) is SourceError and _NO_REASON.search(str(err)) and self.token() is not None:
-            return SourceDenied(f"{err}; most likely the token is not valid", hint=_TOKEN_HINT)
-        return err
+    def _check_status(self, answer: Answer, path: str) -> None:
+        said = f"{self._endpoint.address} answered {answer.status} to {path}"
+        if answer.status in (401, 403):
+            raise SourceDenied(said, hint=_TOKEN_HINT)
+        if 300 <= answer.status < 400 or answer.status in (502, 503, 504):
+            raise SourceUnreachable(f"{said}: a proxy in front, not slurmrestd", hint="see the proxy and slurm.url")
+
+    def _explained(self, path: str, seconds: float) -> SourceError:
+        """To 24.05, "Unspecified error" is all that is said of a bad token, of PrivateData and of an absent slurmctld.
+
+        slurmdbd names a bad token, and a slurmctld that is away is tried for 9 seconds.
+        """
+        denied = SourceDenied(f"slurmrestd got no answer to {path}: the token is not valid", hint=_TOKEN_HINT)
+        try:
+            payload = decoded(self._ask(f"/slurmdb/v0.0.{self._version}/tres").body)
+            if _is_unexplained(payload):
+                return denied
+            check_errors(payload)
+        except SourceDenied:
+            return denied
+        except FullwarpError:
+            pass
+        if seconds < PATIENCE_SECONDS:
+            return SourceDenied(f"slurmctld refuses {path} to this account", hint=_PRIVATE_HINT)
+        return SourceUnreachable(
+            f"slurmrestd got no answer to {path}: slurmctld does not answer it", hint="scontrol ping"
+        )
+
+
+def _check_list(payload: dict[str, Any]) -> None:
+    """A list that is "not found" is an error, but for slurmdbd's way to say that it is empty."""
+    errors = payload.get("errors")
+    if isinstance(errors, list) and {member(error, "error_number") for error in errors} == {NOTHING_FOUND}:
+        return
+    try:
+        check_errors(payload)
+    except NotFound as err:
+        raise SourceError(str(err), hint=err.hint) from err
+
+
+def _is_unexplained(payload: dict[str, Any]) -> bool:
+    errors = payload.get("errors")
+    return (
+        isinstance(errors, list)
+        and bool(errors)
+        and all(isinstance(error, dict) and _NO_REASON.search(str(error.get("error"))) for error in errors)
+    )
 
 
 def _usable(version: int) -> int:

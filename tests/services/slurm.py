@@ -10,6 +10,7 @@ import contextlib
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -99,6 +100,15 @@ class SlurmCluster:
             for path, text in zip(files, before, strict=True):
                 path.write_text(text)
             self._reconfigure(lambda config: "PrivateData             = none" in config)
+
+    @contextlib.contextmanager
+    def stopped(self, daemon: str) -> Iterator[None]:
+        """Without slurmctld or slurmdbd for the time of the block."""
+        os.kill(int((self.directory / "run" / f"{daemon}.pid").read_text()), signal.SIGTERM)
+        try:
+            yield
+        finally:
+            _script("cluster.sh", "start", str(self.directory), port=self.port)
 
     def _reconfigure(self, applied: Callable[[str], bool]) -> None:
         self.run("scontrol", "reconfigure")

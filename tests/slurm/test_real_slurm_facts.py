@@ -320,3 +320,30 @@ def test_a_controller_that_is_away_is_unreachable_and_named(slurm_cluster: Slurm
     assert "scontrol ping" in caught.value.hint
     with pytest.raises(SourceError):
         source.finished_jobs(datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC))
+
+
+def test_a_slurmrestd_without_its_controller_says_so_and_never_that_a_job_is_unknown(
+    slurm_cluster: SlurmCluster,
+) -> None:
+    over_rest = RestSource(slurm_cluster.rest_as("root", timeout_seconds=60))
+    known = over_rest.job(str(slurm_cluster.jobs["COMPLETED"]))
+    with slurm_cluster.stopped("slurmctld"):
+        with pytest.raises(SourceUnreachable) as caught:
+            over_rest.nodes()
+        with pytest.raises(SourceUnreachable):
+            over_rest.job("4000000")
+        (remembered,) = over_rest.job(str(slurm_cluster.jobs["COMPLETED"]))
+    assert "scontrol ping" in caught.value.hint
+    assert remembered.key == known[0].key
+
+
+def test_without_slurmdbd_the_live_picture_stays_and_the_history_is_an_error(
+    source: SchedulerSource, slurm_cluster: SlurmCluster
+) -> None:
+    now = datetime.now(UTC)
+    with slurm_cluster.stopped("slurmdbd"):
+        assert source.nodes().rows and source.jobs().rows
+        assert [job.user for job in source.job(str(slurm_cluster.jobs["FILL"]))] == ["alice"]
+        with pytest.raises(SourceUnreachable):
+            source.finished_jobs(now - timedelta(hours=1), now)
+        assert any("slurmdbd does not answer" in note for note in source.health().notes)

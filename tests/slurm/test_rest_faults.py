@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import CannotKnow, SourceDenied, SourceError, SourceGarbled, SourceTimeout, SourceUnreachable
-from data.slurm import wire
+from data.slurm import rest_client, wire
 from data.slurm.rest import RestSource
 from settings import SlurmSettings
 from tests.conftest import service_missing
@@ -140,6 +140,46 @@ def test_refused_credentials_are_denied_with_a_hint(recorded: RecordedSlurmrestd
     with pytest.raises(SourceDenied) as caught:
         source(recorded.url, token="aaa.bbb.ccc").nodes()
     assert "token" in caught.value.hint and "aaa.bbb.ccc" not in str(caught.value)
+
+
+def unexplained(slurmdbd: bytes) -> Callable[[str], tuple[int, str, bytes]]:
+    """What slurmrestd 22.05 answers of a bad token and of a slurmctld that is away, with slurmdbd's own answer."""
+    nothing = (
+        b'{"errors": [{"description": "Unable to find JobId=1", "error_number": -1, "error": "Unspecified error"}]}'
+    )
+    return lambda path: (200, "application/json", slurmdbd) if "slurmdb" in path else (500, "application/json", nothing)
+
+
+@pytest.mark.parametrize(
+    ("slurmdbd", "error"),
+    [
+        (b'{"errors": [], "TRES": [], "jobs": []}', SourceUnreachable),
+        (b'{"errors": [{"error_number": 7000, "error": "Unable to connect to database"}]}', SourceUnreachable),
+        (b'{"errors": [{"error_number": 1007, "error": "Protocol authentication error"}]}', SourceDenied),
+    ],
+)
+def test_slurmdbd_tells_a_bad_token_from_a_controller_that_is_away(
+    recorded: RecordedSlurmrestd, monkeypatch: pytest.MonkeyPatch, slurmdbd: bytes, error: type[SourceError]
+) -> None:
+    monkeypatch.setattr(rest_client, "PATIENCE_SECONDS", 0.0)
+    recorded.answer = unexplained(slurmdbd)  # type: ignore[method-assign]
+    slurm = source(recorded.url, token="aaa.bbb.ccc")
+    for read in (slurm.nodes, slurm.jobs, lambda: slurm.job("1")):
+        with pytest.raises(error):
+            read()
+
+
+def test_what_slurmctld_refuses_at_once_is_denied(recorded: RecordedSlurmrestd) -> None:
+    recorded.answer = unexplained(b'{"errors": [], "TRES": []}')  # type: ignore[method-assign]
+    with pytest.raises(SourceDenied) as caught:
+        source(recorded.url).nodes()
+    assert "PrivateData" in caught.value.hint
+
+
+def test_a_web_page_that_says_not_found_does_not_mean_that_the_job_is_not(recorded: RecordedSlurmrestd) -> None:
+    recorded.answer = lambda path: (404, "text/html", b"<h1>404 Not Found</h1>")  # type: ignore[method-assign]
+    with pytest.raises(SourceGarbled):
+        source(recorded.url).job("1")
 
 
 @pytest.mark.parametrize("status", [301, 302, 502, 503, 504])
