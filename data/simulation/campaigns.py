@@ -75,7 +75,7 @@ def draw_rows(lanes: Sequence[Lane], key: int, *, bundle: int | None, may_pair: 
 def _archetypes(kind: Ints, owner: Keys) -> Ints:
     numbers = units(owner, 11)
     result = np.zeros(len(kind), dtype=np.int64)
-    for code in np.unique(kind).tolist():
+    for code in set(kind.tolist()):
         table, here = WEIGHTS[LANE_KINDS[code]], kind == code
         result[here] = np.array(list(table))[choose(np.array(list(table.values())), numbers[here])]
     return result

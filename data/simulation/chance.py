@@ -6,6 +6,8 @@ can be had without drawing those before it.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,6 +36,7 @@ def key_of(*parts: int) -> int:
     return value
 
 
+@lru_cache(maxsize=8192)
 def word(text: str) -> int:
     """A number for a name, to be mixed with others."""
     return key_of(*text.encode())

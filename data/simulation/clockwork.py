@@ -20,12 +20,13 @@ EARLIEST = BEGIN + 14 * DAY
 _MONDAY = 1735516800  # 2024-12-30
 
 
-def seconds(moment: datetime) -> float:
-    """Seconds since 1970. Raises BadRequest for a time without a zone and for one before the cluster existed."""
+def seconds(moment: datetime, *, must_exist: bool = True) -> float:
+    """Seconds since 1970. Raises BadRequest for a time without a zone and, with `must_exist`, for one before the
+    cluster existed."""
     if moment.tzinfo is None:
         raise BadRequest(f"{moment.isoformat()} has no time zone", hint="Use aware UTC times.")
     value = moment.timestamp()
-    if value < EARLIEST:
+    if must_exist and value < EARLIEST:
         raise BadRequest(
             f"the simulated cluster knows nothing before {utc(EARLIEST):%Y-%m-%d}, and {moment:%Y-%m-%d} was asked",
             hint="Choose a later time.",

@@ -13,8 +13,7 @@ import numpy as np
 from data.simulation.chance import Floats, Ints
 from data.simulation.clockwork import BEGIN
 from data.simulation.layout import EPOCH
-from data.simulation.sampling import with_card_load
-from data.simulation.signals import moment, tabulate
+from data.simulation.sampling import evaluate
 from data.simulation.spans import Span, device_spans
 from data.simulation.world import World
 
@@ -37,7 +36,7 @@ class EnergyMeter:
         at = np.repeat(np.arange(len(spans)), count)
         place = np.arange(len(at)) - np.repeat(np.cumsum(count) - count, count) + first[at]
         rows = np.array([self._row[span.unit.number] for span in spans], dtype=np.int64)
-        now = with_card_load(world, moment(tabulate(spans), at, middles[place]))
+        now = evaluate(world, spans, at, middles[place])
         power[rows[at], place] = now.value("power_watts")
         self._total = np.concatenate([np.zeros((len(units), 1)), np.cumsum(power * CELL, axis=1)], axis=1)
 

@@ -14,7 +14,7 @@ from data.simulation.clockwork import HOUR, workload
 from data.simulation.faults import Faults
 from data.simulation.layout import EPOCH, Group, Lane, lanes_of
 from data.simulation.numbers import Numbers
-from data.simulation.placing import DROPPED, FAILED_NODE, TRIMMED, Placed, blocks_of, place
+from data.simulation.placing import DROPPED, FAILED_NODE, TRIMMED, Placed, blocks_of_node, place
 from data.simulation.traits import core_share, memory_share, trait
 
 _MEMORY_STEP = 256 << 20
@@ -96,8 +96,10 @@ def _is_troubled(group: Group, number: int, faults: Faults) -> bool:
 def _placed(lanes: tuple[Lane, ...], rows: Rows, faults: Faults, begin: int) -> Placed:
     edges = np.searchsorted(rows.lane, np.arange(len(lanes) + 1)).tolist()
     end = begin + EPOCH
+    machines = {machine.name: machine for lane in lanes for machine, _ in lane.places}
+    known = {name: blocks_of_node(machine, faults, begin - 1, end) for name, machine in machines.items()}
     parts = [
-        place(rows.gap[a:b], rows.duration[a:b], begin, end, blocks_of(lane, faults, begin - 1, end))
+        place(rows.gap[a:b], rows.duration[a:b], begin, end, sorted({x for m, _ in lane.places for x in known[m.name]}))
         for lane, a, b in zip(lanes, edges, edges[1:], strict=False)
     ]
     return Placed(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Placed)})
@@ -218,7 +220,8 @@ def _share(jobs: Columns, lanes: tuple[Lane, ...]) -> None:
 def _submit(jobs: Columns, group: Group, number: int, numbers: Numbers) -> None:
     """Set submit and eligible times and ids. Later attempts keep the id and are submitted at the requeue."""
     wanted = jobs.start - jobs.wait
-    _submit_together(jobs, wanted)
+    arrays = _arrays(jobs)
+    _submit_together(jobs, wanted, arrays)
     heads = np.flatnonzero(jobs.origin < 0)
     port = (jobs.owner[heads] >> np.uint64(17)).astype(np.int64) % 997
     port[jobs.link[heads] == HET] = 0
@@ -226,7 +229,7 @@ def _submit(jobs: Columns, group: Group, number: int, numbers: Numbers) -> None:
     for row in np.flatnonzero(jobs.origin >= 0).tolist():
         before = int(jobs.origin[row])
         jobs.job_id[row], jobs.submit[row] = jobs.job_id[before], jobs.end[before] + 1
-    _share_array_ids(jobs)
+    _share_array_ids(jobs, arrays)
     jobs.eligible[:] = jobs.submit
     late = jobs.queued & (jobs.link == NONE) & (units(jobs.key, 56) < 0.05)
     jobs.eligible[late] = np.maximum(jobs.submit[late], jobs.start[late] - 20)
@@ -236,13 +239,13 @@ def _submit(jobs: Columns, group: Group, number: int, numbers: Numbers) -> None:
     jobs.eligible[chained] = np.maximum(jobs.submit[chained], jobs.end[jobs.previous[chained]])
 
 
-def _submit_together(jobs: Columns, wanted: Floats) -> None:
+def _submit_together(jobs: Columns, wanted: Floats, arrays: list[Ints]) -> None:
     """Chains are submitted at once; crash loops again after each crash; array tasks get their ids when they start."""
     for row in np.flatnonzero(jobs.previous >= 0).tolist():
         wanted[row] = max(wanted[jobs.previous[row]] + 1, jobs.start[row] - campaigns.MOST_WAIT)
     loop = np.flatnonzero((jobs.link == LOOP) & (jobs.place > 0))
     wanted[loop] = jobs.start[loop] - 5
-    for rows in _arrays(jobs):
+    for rows in arrays:
         order = rows[np.argsort(jobs.start[rows], kind="stable")]
         first = float(wanted[order[0]])
         wanted[order] = np.maximum(first + 1, jobs.start[order] - 30)
@@ -250,9 +253,9 @@ def _submit_together(jobs: Columns, wanted: Floats) -> None:
         jobs.task[order] = np.arange(len(order))
 
 
-def _share_array_ids(jobs: Columns) -> None:
+def _share_array_ids(jobs: Columns, arrays: list[Ints]) -> None:
     """The last task keeps the array's own id as raw id; all tasks share its time of submission."""
-    for rows in _arrays(jobs):
+    for rows in arrays:
         last = rows[np.argmax(jobs.task[rows])]
         jobs.array_id[rows] = jobs.job_id[last]
         jobs.submit[rows] = jobs.submit[last]

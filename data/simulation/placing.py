@@ -9,8 +9,10 @@ import numpy as np
 
 from data.simulation.chance import Floats, Ints
 from data.simulation.faults import Faults
+from data.simulation.hardware import Machine
 from data.simulation.layout import Lane
 
+Block = tuple[float, float, str]
 KEPT, FAILED_NODE, TRIMMED, DROPPED = range(4)
 _SHORTEST = 1200
 NEVER = float("inf")
@@ -26,22 +28,23 @@ class Placed:
     ceiling: Floats
 
 
-def blocks_of(lane: Lane, faults: Faults, begin: float, end: float) -> list[tuple[float, float, str]]:
+def blocks_of(lane: Lane, faults: Faults, begin: float, end: float) -> list[Block]:
     """Spans in which the lane takes no new job: (from, to, down | drain | maint), earliest first."""
-    blocks = [
+    return sorted({block for machine, _ in lane.places for block in blocks_of_node(machine, faults, begin, end)})
+
+
+def blocks_of_node(machine: Machine, faults: Faults, begin: float, end: float) -> list[Block]:
+    """The same for one node, in no order."""
+    blocks: list[Block] = [
         (fault.start, fault.end, kind)
-        for machine, _ in lane.places
         for kind in ("down", "drain")
         for fault in faults.at_node(kind, machine.name, begin, end)
     ]
-    racks = {machine.rack for machine, _ in lane.places}
-    blocks += [(start, stop, "maint") for _, start, stop, rack in faults.maintenances(begin, end) if rack in racks]
-    return sorted(blocks)
+    windows = faults.maintenances(begin, end)
+    return blocks + [(start, stop, "maint") for _, start, stop, rack in windows if rack == machine.rack]
 
 
-def place(
-    gap: Floats, duration: Floats, begin: float, end: float, blocks: Iterable[tuple[float, float, str]]
-) -> Placed:
+def place(gap: Floats, duration: Floats, begin: float, end: float, blocks: Iterable[Block]) -> Placed:
     """Line the rows up from `begin` to `end`; nothing starts in a block, and only a drained node lets a job finish."""
     n = len(gap)
     placed = Placed(np.full(n, -1.0), np.full(n, -1.0), np.full(n, DROPPED, dtype=np.int64), np.full(n, NEVER))

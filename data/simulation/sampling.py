@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -53,7 +54,9 @@ def sampled(world: World, spans: Sequence[Span], *, xid: bool = False) -> tuple[
 
 def evaluate(world: World, spans: Sequence[Span], at: Ints, time: Floats) -> Moment:
     """What the devices of the spans do at the given times; `at` are places in `spans`."""
-    return with_card_load(world, moment(tabulate(spans), at, time))
+    now = moment(tabulate(spans), at, time)
+    now.find_card_load = partial(card_load, world)
+    return now
 
 
 def lay(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> tuple[Ints, Floats]:
@@ -92,12 +95,12 @@ def add_up(at: Ints, values: Floats, idle_epsilon: float | None) -> Stats:
     )
 
 
-def with_card_load(world: World, now: Moment) -> Moment:
-    """Fill in how hard the whole card works where a span is a slice of one: power and heat are the card's."""
+def card_load(world: World, now: Moment) -> Floats | None:
+    """How hard the whole card works where a span is a slice of one (else NaN): power and heat are the card's."""
     spans = now.table.spans
     cut = {span.machine.name: span.machine for span in spans if span.machine.family == "m"}
     if not cut or not len(now.time):
-        return now
+        return None
     load = np.full(len(now.time), np.nan)
     owner = np.array([span.machine.name if span.machine.family == "m" else "" for span in spans])[now.at]
     card = np.array([span.unit.card for span in spans])[now.at]
@@ -107,8 +110,7 @@ def with_card_load(world: World, now: Moment) -> Moment:
             times = np.unique(now.time[here])
             loads = card_loads(world, machine, times)
             load[here] = loads[card[here], np.searchsorted(times, now.time[here])]
-    now.card_load = load
-    return now
+    return load
 
 
 def card_loads(world: World, machine: Machine, times: Floats) -> Floats:

@@ -19,6 +19,7 @@ from data.simulation.traits import trait
 _NVLINK = (300e9, 450e9)
 _PCIE = (32e9, 64e9)
 _IDLE_WATTS, _OPEN_WATTS, _MOST_WATTS = (52.0, 68.0), (17.0, 22.0), (400.0, 700.0)
+_CARD_LOAD = "load of the card"
 _TRAITS = tuple(name for name in COLUMNS if name not in {"cpu", "host"})
 
 
@@ -73,14 +74,14 @@ def _floats(values: object) -> Floats:
 @dataclass(slots=True)
 class Moment:
     """(span, time) pairs under evaluation: `at` indexes the table, `time` in seconds, `tick` names the instant for
-    chance, `work` is the share of time with a kernel running, `card_load` the load of a MIG card if it is one."""
+    chance, `work` is the share of time with a kernel running; `find_card_load` looks up the loads of cut cards."""
 
     table: Table
     at: Ints
     time: Floats
     tick: Ints
     work: Floats
-    card_load: Floats | None = None
+    find_card_load: Callable[[Moment], Floats | None] = lambda now: None
     known: dict[str, Floats] = field(default_factory=dict)
 
     def value(self, metric: str) -> Floats:
@@ -93,9 +94,19 @@ class Moment:
         return self.table.traits[name][self.at]
 
     @property
+    def card_load(self) -> Floats | None:
+        """The load of the whole card (0..1) where the pair is of a slice, else NaN; None where no pair is."""
+        if _CARD_LOAD not in self.known:
+            found = self.find_card_load(self)
+            self.known[_CARD_LOAD] = np.zeros(0) if found is None else found
+        found = self.known[_CARD_LOAD]
+        return found if len(found) else None
+
+    @property
     def on_card(self) -> Flags:
         """Whether the pair is of a slice, whose power, heat and clock are those of its whole card."""
-        return np.zeros(len(self.at), dtype=bool) if self.card_load is None else ~np.isnan(self.card_load)
+        load = self.card_load
+        return np.zeros(len(self.at), dtype=bool) if load is None else ~np.isnan(load)
 
     def noise(self, channel: int, amount: float) -> Floats:
         """Factors around 1 that differ from sample to sample."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from data.errors import BadRequest
 from data.simulation.campaigns import HET
 from data.simulation.clockwork import HOUR
 from data.simulation.epochs import Epoch, decode
@@ -39,6 +40,8 @@ class World:
     cluster = CLUSTER
 
     def __init__(self, seed: int, nodes: int | None = None) -> None:
+        if nodes is not None and nodes < 1:
+            raise BadRequest(f"a cluster of {nodes} nodes cannot be simulated", hint="Ask for at least one node.")
         self.seed = seed
         self.machines = build_machines(seed, nodes)
         self.by_name: dict[str, Machine] = {machine.name: machine for machine in self.machines}

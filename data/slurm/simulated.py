@@ -9,7 +9,7 @@ from data.errors import BadRequest
 from data.model import Association, GpuPool, Gres, Job, Node, Partition, PendingDetail, Reservation, Rows, SourceHealth
 from data.simulation import World
 from data.simulation.chance import key_of, unit_of, word
-from data.simulation.clockwork import DAY, HOUR, MAINTENANCE_SHOWN, seconds, utc
+from data.simulation.clockwork import DAY, EARLIEST, HOUR, MAINTENANCE_SHOWN, seconds, utc
 from data.simulation.describe import jobs_of
 from data.simulation.faults import Fault
 from data.simulation.hardware import PARTITIONS, Machine
@@ -48,9 +48,10 @@ class SimulatedScheduler:
         return Rows(tuple(rows))
 
     def finished_jobs(self, since: datetime, until: datetime) -> Rows[Job]:
-        """Attempts that ended by now, with start < until and end > since."""
+        """Attempts that ended by now, with start < until and end > since; none from before the cluster existed."""
         now = self._moment(None)
-        refs = self._world.overlapping(seconds(since), min(seconds(until), now))
+        start, end = (max(seconds(edge, must_exist=False), EARLIEST) for edge in (since, until))
+        refs = self._world.overlapping(start, min(end, now))
         over = [ref for ref in refs if ref.epoch.jobs.end[ref.row] <= now]
         return Rows(tuple(job for ref in over for job in jobs_of(self._world, ref, now)))
 
