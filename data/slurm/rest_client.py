@@ -29,8 +29,6 @@ _VERSION: Final = re.compile(r"v?0\.0\.(\d+)")
 _SPECIFICATIONS: Final = ("/openapi/v3", "/openapi")
 _TOKEN_HINT: Final = "make a new token (scontrol token username=NAME lifespan=604800) and see slurm.user"
 _PRIVATE_HINT: Final = "PrivateData in slurm.conf hides it: sacctmgr modify user NAME set AdminLevel=Operator"
-    "PrivateData in slurm.conf hides it: sacctmgr modify user where name=NAME set AdminLevel=Operator"
-)
 PATIENCE_SECONDS: Final = 5.0  # how long slurmrestd at least tries a slurmctld that is away
 _NO_REASON: Final = re.compile(r"unspecified error", re.IGNORECASE)
 

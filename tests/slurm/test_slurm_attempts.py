@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,7 @@ def test_day_slices_cover_a_span_without_gaps_and_never_exceed_a_day(since: date
     slices = list(day_slices(since, since + span))
     assert sum((end - start for start, end in slices), timedelta()) == span
     assert all(timedelta(0) < end - start <= timedelta(days=1) for start, end in slices)
-    assert all(before[1] == after[0] for before, after in zip(slices, slices[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(slices))
 
 
 @pytest.mark.parametrize(
