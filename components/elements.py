@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 import dash_bootstrap_components as dbc
@@ -26,6 +27,7 @@ def source_name(state: SourceState) -> str:
     return SOURCE_NAMES.get(state.name, state.name)
 
 
+@lru_cache(maxsize=1024)
 def short_model(name: str) -> str:
     """A GPU model as people say it ("A100 80GB"), with the profile of a slice; unknown ones without their vendor."""
     known, profile = gpu_model(name), slice_profile(name)

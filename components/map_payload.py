@@ -16,6 +16,7 @@ from data.metrics.registry import METRICS
 from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node, SourceCondition
 
 STATES = tuple(state.value for state in GpuState)
+_STATE_PLACES = {state: place for place, state in enumerate(GpuState)}
 RATIOS = ("gpu_utilization", "sm_activity", "tensor_activity")
 AMOUNTS = ("power_watts", "temperature_celsius")
 MEMORY = ("gpu_memory_used_bytes", "gpu_memory_total_bytes")
@@ -31,10 +32,11 @@ def map_payload(snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None =
     Ratios are per mille, memory tenths of a GiB, others whole units; None = not measured. Names are plain text.
     Values that are no longer fresh are marked, and after `OLD` they go.
     """
-    gpus = sorted(snapshot.gpus, key=_map_order)
-    names = sorted({gpu.device.node for gpu in gpus}, key=natural_key)
+    names = sorted({gpu.device.node for gpu in snapshot.gpus}, key=natural_key)
+    places = {name: place for place, name in enumerate(names)}
+    gpus = sorted(snapshot.gpus, key=lambda gpu: (places[gpu.device.node], *_order_in_node(gpu)))
     nodes = _node_columns(names, snapshot.nodes, gpus)
-    columns = _gpu_columns(gpus, names, snapshot.jobs, shown)
+    columns = _gpu_columns(gpus, places, snapshot.jobs, shown)
     return {
         "version": snapshot.version,
         "shape": _shape(nodes, columns),
@@ -66,10 +68,10 @@ def _is_old(snapshot: ClusterSnapshot) -> bool:
     return is_stale(snapshot) and time is not None and snapshot.made_at - time > OLD
 
 
-def _map_order(gpu: Gpu) -> tuple[object, ...]:
+def _order_in_node(gpu: Gpu) -> tuple[float, tuple[tuple[int, int, str], ...]]:
     device = gpu.device
     index = device.index if device.index is not None else gpu.slurm_index
-    return (natural_key(device.node), math.inf if index is None else index, natural_key(device.slice_id or ""))
+    return (math.inf if index is None else index, natural_key(device.slice_id) if device.slice_id else ())
 
 
 def _node_columns(names: Sequence[str], nodes: Iterable[Node], gpus: Sequence[Gpu]) -> dict[str, list[str]]:
@@ -113,9 +115,8 @@ def _mark(states: set[GpuState]) -> str:
 
 
 def _gpu_columns(
-    gpus: Sequence[Gpu], names: Sequence[str], jobs: Iterable[Job], shown: Collection[DeviceKey] | None
+    gpus: Sequence[Gpu], places: dict[str, int], jobs: Iterable[Job], shown: Collection[DeviceKey] | None
 ) -> dict[str, Any]:
-    places = {name: place for place, name in enumerate(names)}
     models = sorted({_model(gpu) for gpu in gpus})
     model_places = {model: place for place, model in enumerate(models)}
     by_id = {job.job_id: job for job in jobs}
@@ -127,7 +128,7 @@ def _gpu_columns(
         "parent": [parents.setdefault(_parent(gpu, place), len(parents)) for place, gpu in enumerate(gpus)],
         "slots": [_slots(gpu) for gpu in gpus],
         "slice": [gpu.device.slice_profile or "" for gpu in gpus],
-        "state": [STATES.index(gpu.state) for gpu in gpus],
+        "state": [_STATE_PLACES[gpu.state] for gpu in gpus],
         "out": [int(seen is not None and gpu.device.key not in seen) for gpu in gpus],
         "model": [model_places[_model(gpu)] for gpu in gpus],
         "job": [_job_ids(gpu, by_id) for gpu in gpus],
