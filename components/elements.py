@@ -51,9 +51,10 @@ def moment(time: datetime, *, seconds: bool = False) -> Component:
     return html.Time(text, dateTime=time.isoformat(), className="fw-time", **attributes)
 
 
-def age(since: datetime, text: str = "") -> Component:
-    """How long ago; counts on in the browser."""
-    return html.Span(text, **{"data-since": str(int(since.timestamp()))})
+def age(since: datetime, *, old_after_seconds: float | None = None) -> Component:
+    """How long ago; counts on in the browser, and marks what it stands in as stale after `old_after_seconds`."""
+    limit = {} if old_after_seconds is None else {"data-old-after": str(old_after_seconds)}
+    return html.Span(**{"data-since": str(int(since.timestamp())), **limit})
 
 
 def select_filter(id: str, label: str, choices: Sequence[Choice], value: str, any_word: str) -> Component:

@@ -66,7 +66,7 @@ def overview_parts(found: OverviewAnswer) -> Parts:
         banner=_banner(found),
         kpis=kpi_panel(overview_kpis(overview.totals, is_known=bool(snapshot.nodes))),
         note=_matches(found),
-        legend=legend(overview.totals.use, found.chosen.get("state", "")),
+        legend=legend(overview.totals.use, found.chosen.get("state", "")) if snapshot.gpus else "",
         instead=nothing_to_draw(snapshot),
         map=map_payload(snapshot, found.shown),
         attention=attention_panel(attention_rows(overview.attention)),
@@ -98,6 +98,8 @@ def overview_page(found: OverviewAnswer, metric: str, group: str, *, refresh_sec
 
 
 def _head(snapshot: ClusterSnapshot) -> str:
+    if not snapshot.nodes:
+        return "no node is known"
     whole = sum(not gpu.device.is_slice for gpu in snapshot.gpus)
     slices = len(snapshot.gpus) - whole
     parts = [count(len(snapshot.nodes), "node"), count(whole, "GPU")]

@@ -14,6 +14,8 @@ from components.elements import age, icon, moment, source_name
 from components.sources_banner import worst_source
 from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
 
+OLD_AFTER_SECONDS = 180
+
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
@@ -141,7 +143,7 @@ def as_of(snapshot: ClusterSnapshot) -> Component:
     failing = worst_source(snapshot.sources)
     time = moment(snapshot.time, seconds=True)
     if failing is None:
-        label = html.Span([", ", age(snapshot.time), " ago"], className="fw-label")
+        label = html.Span([", ", age(snapshot.time, old_after_seconds=OLD_AFTER_SECONDS), " ago"], className="fw-label")
         return _as_of("live", [html.Span("As of ", className="fw-label"), time, label])
     rest = html.Span([html.Span(" as of ", className="fw-label"), time], className="fw-asof-rest")
     if failing.condition is SourceCondition.DOWN or failing.last_success is None:

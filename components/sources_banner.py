@@ -32,17 +32,15 @@ def sources_banner(snapshot: ClusterSnapshot, *, is_staff: bool) -> Component | 
     others = [source_name(other) for other in snapshot.sources if other.condition is SourceCondition.OK]
     lines: list[Any] = [_failing_since(state), _what_works(others), *(_for_staff(state) if is_staff else [])]
     if state.condition is SourceCondition.DOWN or state.last_success is None:
-        return banner("bad", "bad", f"{source_name(state)} is not available.", lines, _retry())
-    title = f"{source_name(state)} is old."
-    return banner(
-        "waste", "clock", title, [html.Span(["Last answer ", age(state.last_success), " ago."]), *lines], _retry()
-    )
+        return banner("bad", "bad", f"{source_name(state)}: not available.", lines, _retry())
+    title = [f"{source_name(state)}: ", age(state.last_success), " old."]
+    return banner("waste", "clock", title, lines, _retry())
 
 
 def _failing_since(state: SourceState) -> Any:
     if state.failing_since is None:
-        return "It does not answer."
-    return html.Span(["It has not answered since ", moment(state.failing_since), "."])
+        return "No answer."
+    return html.Span(["No answer since ", moment(state.failing_since), "."])
 
 
 def _what_works(names: list[str]) -> str:

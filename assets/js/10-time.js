@@ -35,7 +35,10 @@
     });
     document.querySelectorAll("[data-since]").forEach(function (element) {
       var since = Number(element.getAttribute("data-since"));
-      if (since) setText(element, age(now / 1000 - since));
+      if (!since) return;
+      setText(element, age(now / 1000 - since));
+      var limit = Number(element.getAttribute("data-old-after")), holder = element.closest(".fw-asof");
+      if (limit && holder) holder.classList.toggle("fw-is-stale", now / 1000 - since > limit);
     });
   }
 

@@ -107,7 +107,7 @@
   function scale(data, metric) {
     var row = data.metrics[metric], box = document.getElementById("map-scale");
     if (!box) return;
-    box.hidden = !row;
+    box.hidden = !row || !data.nodes.name.length;
     if (!row) return;
     box.querySelector("[data-low]").textContent = row.unit === "%" ? "0" : row.low;
     box.querySelector("[data-high]").textContent = (row.unit === "%" ? "100" : row.high) + " " + row.unit;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -243,3 +244,11 @@ def test_large_clusters_are_drawn_smaller(web: Web, look: Look, nodes: int, mode
     assert mode in str(page.locator("#gpu-map").get_attribute("class"))
     assert page.locator("#gpu-map .fw-cell").count() == cells
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_data_that_no_longer_come_are_marked_old_by_the_browser_itself(web: Web, look: Look) -> None:
+    web.show(snapshot())
+    page = look().open(web.url)
+    expect(page.locator("#as-of .fw-asof")).to_have_class("fw-asof fw-is-stale")
+    web.show(snapshot(version="2", time=datetime.now(UTC)))
+    expect(page.locator("#as-of .fw-asof")).to_have_class("fw-asof")

@@ -151,13 +151,13 @@ def test_users_read_what_is_old_and_staff_also_where_and_why() -> None:
     )
     shown = snapshot(sources=(source("slurm"), failing))
     user, staff = words(sources_banner(shown, is_staff=False)), words(sources_banner(shown, is_staff=True))
-    assert "GPU metrics is old." in user and "Slurm answers." in user and "prom" not in user
+    assert "GPU metrics:  old." in user and "Slurm answers." in user and "prom" not in user
     assert "http://prom:9090 · connection refused · Is it running?" in staff
 
 
 def test_a_source_that_never_answered_is_down_and_not_old() -> None:
     shown = snapshot(sources=(source("slurm", SourceCondition.STALE, last_success=None),))
-    assert "Slurm is not available." in words(sources_banner(shown, is_staff=False))
+    assert "Slurm: not available." in words(sources_banner(shown, is_staff=False))
     assert sources_banner(snapshot(), is_staff=True) is None
 
 
