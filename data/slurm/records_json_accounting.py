@@ -17,7 +17,8 @@ from data.slurm.hosts import hostlist
 from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
 from data.slurm.job_ids import IdFields, id_fields
 from data.slurm.job_states import JobState, exit_code, job_state
-from data.slurm.records_json_fields import label, member, user_name
+from data.slurm.memory_request import recorded_memory_per
+from data.slurm.records_json_fields import label, mebibytes, member, user_name
 from data.slurm.records_json_jobs import raw_id
 from data.slurm.scalars import count, minutes_to_seconds, text, timestamp
 from data.slurm.tres import objects, tres_list
@@ -64,11 +65,13 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         requested=with_gpu_count(tres_list(member(record, "tres", "requested")), asked),
         allocated=allocated,
         devices=node_devices(nodes, (), allocated, {}),
+        requested_memory_per=_memory_per(record),
         requested_features=text(record.get("constraints")),
         reason=_reason(record),
         priority=count(record.get("priority")),
         reservation=_reservation(record),
         exit_code=_exit_code(record, state),
+        derived_exit_code=_derived_exit_code(record, state),
         cancelled_by=text(record.get("kill_request_user")) if state.state == "CANCELLED" else state.by,
         is_batch=_is_batch(steps),
         working_directory=text(record.get("working_directory")),
@@ -103,6 +106,20 @@ def _exit_code(record: Mapping[str, Any], state: JobState) -> ExitCode | None:
     found = exit_code(record.get("exit_code"))
     is_contradiction = state.state in ("FAILED", "DEADLINE") and found is not None and found.status == "SUCCESS"
     return None if is_contradiction else found
+
+
+def _derived_exit_code(record: Mapping[str, Any], state: JobState) -> ExitCode | None:
+    """The worst code of the steps. 22.05 says SUCCESS and 0 for a code without a signal, whatever it is."""
+    if not state.is_terminal:
+        return None
+    found = exit_code(record.get("derived_exit_code"))
+    is_old = not isinstance(member(record, "derived_exit_code", "return_code"), dict)
+    return None if is_old and found is not None and found.status == "SUCCESS" else found
+
+
+def _memory_per(record: Mapping[str, Any]) -> str | None:
+    node, cpu = (mebibytes(member(record, "required", f"memory_per_{unit}")) for unit in ("node", "cpu"))
+    return recorded_memory_per(node, cpu)
 
 
 def _usage(steps: tuple[Mapping[str, Any], ...], gpus: int | None, state: JobState) -> JobUsage:

@@ -15,6 +15,7 @@ from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
 from data.slurm.job_ids import IdFields, id_fields
 from data.slurm.job_states import JobState, exit_code, job_state
 from data.slurm.job_times import TimeFields, controller_times
+from data.slurm.memory_request import memory_per
 from data.slurm.records_json_fields import label, mebibytes, member, user_name
 from data.slurm.scalars import count, minutes_to_seconds, number, string_list, text, timestamp
 from data.slurm.tres import objects, tres_string
@@ -42,6 +43,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
     state = job_state(record.get("job_state"))
     asked = asks_for_gpus([record.get(key) for key in _REQUESTS] + list(string_list(record.get("gres_detail"))))
     allocated = with_gpu_count(tres_string(record.get("tres_alloc_str")), asked)
+    requested = with_gpu_count(tres_string(record.get("tres_req_str")), asked)
     nodes = () if state.state == "PENDING" else _nodes(record)
     return Job(
         cluster=cluster,
@@ -60,9 +62,10 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         time_limit_seconds=minutes_to_seconds(record.get("time_limit")),
         restart_count=count(record.get("restart_cnt")) or 0,
         nodes=nodes,
-        requested=with_gpu_count(tres_string(record.get("tres_req_str")), asked),
+        requested=requested,
         allocated=allocated,
         devices=_devices(record, nodes, allocated),
+        requested_memory_per=_memory_per(record, requested, allocated),
         requested_features=text(record.get("features")),
         requested_nodes=text(record.get("required_nodes")),
         reason=_reason(record),
@@ -70,6 +73,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         dependency=text(record.get("dependency")),
         reservation=text(record.get("resv_name")),
         exit_code=exit_code(record.get("exit_code")) if state.is_terminal else None,
+        derived_exit_code=exit_code(record.get("derived_exit_code")) if state.is_terminal else None,
         is_batch=record.get("batch_flag") if isinstance(record.get("batch_flag"), bool) else None,
         command=text(record.get("command")),
         working_directory=text(record.get("current_working_directory")),
@@ -94,6 +98,11 @@ def _nodes(record: Mapping[str, Any]) -> tuple[str, ...]:
     inner = member(record, "job_resources", "nodes")
     inner = inner.get("list") if isinstance(inner, dict) else inner
     return hostlist(text(record.get("nodes")) or (text(inner) if isinstance(inner, str) else None))
+
+
+def _memory_per(record: Mapping[str, Any], requested: Tres, allocated: Tres) -> str | None:
+    node, cpu = mebibytes(record.get("memory_per_node")), mebibytes(record.get("memory_per_cpu"))
+    return memory_per(node, cpu, text(record.get("memory_per_tres")), requested, allocated)
 
 
 def _reason(record: Mapping[str, Any]) -> str | None:

@@ -15,10 +15,11 @@ from data.slurm.job_gpus import asks_for_gpus, with_gpu_count
 from data.slurm.job_ids import IdFields, id_fields
 from data.slurm.job_states import JobState, exit_code, job_state
 from data.slurm.job_times import TimeFields, controller_times
+from data.slurm.memory_request import memory_per
 from data.slurm.records_json_fields import mebibytes
 from data.slurm.records_text_blocks import job_fields, records
 from data.slurm.records_text_nodes import first_word, required
-from data.slurm.scalars import count, duration_seconds, number, text, timestamp
+from data.slurm.scalars import count, duration_seconds, memory_bytes, number, text, timestamp
 from data.slurm.tres import tres_string
 
 _USER: Final = re.compile(r"(.*)\((\d+)\)")
@@ -57,6 +58,7 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         requested=requested,
         allocated=allocated,
         devices=_devices(nodes, details, allocated),
+        requested_memory_per=_memory_per(found, requested, allocated),
         requested_features=text(found.get("Features")),
         requested_nodes=text(found.get("ReqNodeList")),
         reason=_reason(found.get("Reason")),
@@ -64,6 +66,7 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         dependency=text(found.get("Dependency")),
         reservation=text(found.get("Reservation")),
         exit_code=exit_code(found.get("ExitCode")) if state.is_terminal else None,
+        derived_exit_code=exit_code(found.get("DerivedExitCode")) if state.is_terminal else None,
         is_batch={"1": True, "0": False}.get(found.get("BatchFlag", "")),
         command=text(found.get("Command")),
         working_directory=text(found.get("WorkDir")),
@@ -92,6 +95,11 @@ def _resources(found: Mapping[str, str], is_allocated: bool) -> tuple[Tres, Tres
     if requested is None and allocated is None:
         requested, allocated = (None, found.get("TRES")) if is_allocated else (found.get("TRES"), None)
     return tres_string(text(requested)), tres_string(text(allocated) if is_allocated else None)
+
+
+def _memory_per(found: Mapping[str, str], requested: Tres, allocated: Tres) -> str | None:
+    node, cpu = memory_bytes(found.get("MinMemoryNode")), memory_bytes(found.get("MinMemoryCPU"))
+    return memory_per(node, cpu, text(found.get("MemPerTres")), requested, allocated)
 
 
 def _reason(value: str | None) -> str | None:

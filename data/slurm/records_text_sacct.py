@@ -17,6 +17,7 @@ from data.slurm.hosts import hostlist
 from data.slurm.job_gpus import with_gpu_count
 from data.slurm.job_ids import IdFields, id_fields, job_id
 from data.slurm.job_states import JobState, exit_code, job_state
+from data.slurm.memory_request import memory_per_of_text
 from data.slurm.sacct_rows import Row, table_rows
 from data.slurm.scalars import count, duration_seconds, minutes_to_seconds, text, timestamp
 from data.slurm.tres import tres_string
@@ -41,10 +42,12 @@ SACCT_FIELDS: Final = (
     "ElapsedRaw",
     "Suspended",
     "TimelimitRaw",
+    "ReqMem",
     "ReqTRES",
     "AllocTRES",
     "NodeList",
     "ExitCode",
+    "DerivedExitCode",
     "Reason",
     "Comment",
     "AdminComment",
@@ -136,11 +139,13 @@ def _job(attempt: _Attempt, cluster: str, names: Mapping[str, str]) -> Job:
         requested=requested,
         allocated=allocated,
         devices=node_devices(nodes, (), allocated, {}),
+        requested_memory_per=memory_per_of_text(row.get("ReqMem")),
         requested_features=text(row.get("Constraints")),
         reason=None if row.get("Reason") == "None" else text(row.get("Reason")),
         priority=count(text(row.get("Priority"))),
         reservation=text(row.get("Reservation")),
         exit_code=exit_code(row.get("ExitCode")) if state.is_terminal else None,
+        derived_exit_code=exit_code(row.get("DerivedExitCode")) if state.is_terminal else None,
         cancelled_by=names.get(state.by, state.by) if state.by else None,
         is_batch=_is_batch(attempt.steps),
         working_directory=text(row.get("WorkDir")),
