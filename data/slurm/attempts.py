@@ -43,6 +43,15 @@ def ended_within(jobs: Iterable[Job], since: datetime, until: datetime) -> tuple
     return tuple(sorted(found.values(), key=lambda job: (job.end_time or since, job.job_id)))
 
 
+def without_doubtful_codes(rows: Rows[Job]) -> Rows[Job]:
+    """Exit codes as far as v0.0.38 can be believed: its slurmdbd says SUCCESS and 0 whatever a job ended with."""
+    return replace(rows, rows=tuple(replace(job, exit_code=None) if _is_doubtful(job) else job for job in rows.rows))
+
+
+def _is_doubtful(job: Job) -> bool:
+    return job.state != "COMPLETED" and job.exit_code is not None and job.exit_code.status == "SUCCESS"
+
+
 def day_slices(since: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
     """Cut a span at the days of UTC, so that no answer grows with its length."""
     start = since

@@ -114,7 +114,8 @@ class RestSource:
         own = self._own_name(payload)
         if isinstance(jobs := payload.get("jobs"), list):
             payload["jobs"] = [job for job in jobs if (member(job, "cluster") or own) == own]
-        return records_json.accounting_jobs(payload, self._name(payload))
+        rows = records_json.accounting_jobs(payload, self._name(payload))
+        return rows if self._client.version >= EPOCH_VERSION else attempts.without_doubtful_codes(rows)
 
     def _slices(self, since: datetime, until: datetime) -> Iterator[dict[str, str]]:
         """One query a day. Dates without a zone are widened by the most that any zone differs from UTC."""

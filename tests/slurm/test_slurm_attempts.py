@@ -13,8 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import NotFound, SourceTimeout
-from data.model import ExitCode, Job, JobUsage
-from data.slurm.attempts import attempts_of, day_slices, ended_within, from_both, is_live, merged
+from data.model import ExitCode, Job, JobUsage, Rows
+from data.slurm.attempts import (
+    attempts_of,
+    day_slices,
+    ended_within,
+    from_both,
+    is_live,
+    merged,
+    without_doubtful_codes,
+)
 from data.slurm.job_ids import job_id
 from data.slurm.jwt import read_token
 
@@ -66,6 +74,20 @@ def test_once_it_ended_slurmdbd_is_right_and_the_controllers_exit_code_is_finer(
     recorded = replace(ENDED, state="FAILED", name="a `b`", exit_code=ExitCode("ERROR", 9), usage=JobUsage(5.0))
     job = merged(current, recorded)
     assert (job.name, job.command, job.exit_code, job.usage.cpu_seconds) == ('a "b"', "/x.sh", current.exit_code, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "is_kept"),
+    [
+        ("COMPLETED", ExitCode("SUCCESS", 0), True),
+        ("NODE_FAIL", ExitCode("SUCCESS", 0), False),
+        ("CANCELLED", ExitCode("SUCCESS", 0), False),
+        ("FAILED", ExitCode("ERROR", 2), True),
+    ],
+)
+def test_success_of_a_job_that_did_not_complete_is_not_believed(state: str, code: ExitCode, is_kept: bool) -> None:
+    (job,) = without_doubtful_codes(Rows((replace(ENDED, state=state, exit_code=code),))).rows
+    assert job.exit_code == (code if is_kept else None)
 
 
 def test_a_task_of_a_pending_array_is_named_by_the_array() -> None:
