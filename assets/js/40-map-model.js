@@ -87,5 +87,25 @@
     return parts.filter(Boolean).join(", ");
   }
 
-  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shown: shown, name: name, sentence: sentence, WORDS: WORDS };
+  // [[word, how many], ...] of the states on a node, the worst first.
+  function nodeCounts(data, gpus) {
+    return WORST.map(function (state) {
+      return [WORDS[state], gpus.filter(function (i) { return data.states[data.gpus.state[i]] === state; }).length];
+    }).filter(function (pair) { return pair[1]; });
+  }
+
+  // The index of the device with the lowest UTIL that was measured; undefined where none was.
+  function lowest(data, gpus) {
+    return gpus.filter(function (i) { return value(data, i, "gpu_utilization") !== null; })
+      .sort(function (a, b) { return value(data, a, "gpu_utilization") - value(data, b, "gpu_utilization"); })[0];
+  }
+
+  function nodeSentence(data, gpus) {
+    var counts = nodeCounts(data, gpus).map(function (pair) { return pair[1] + " " + pair[0].toLowerCase().replace(", ", " and "); });
+    return [data.nodes.name[data.gpus.node[gpus[0]]]].concat(counts).join(", ");
+  }
+
+  function cellSentence(data, cell) { return cell.fwGpus ? nodeSentence(data, cell.fwGpus) : sentence(data, cell.fwIndex); }
+
+  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shown: shown, name: name, cellSentence: cellSentence, nodeCounts: nodeCounts, lowest: lowest, WORDS: WORDS };
 })();

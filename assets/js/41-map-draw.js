@@ -100,7 +100,7 @@
     drawn.cells.forEach(function (made) {
       var wanted = made.fwGpus ? window.fwMap.nodeLook(data, made.fwGpus, metric) : window.fwMap.look(data, made.fwIndex, metric);
       if (made.className !== wanted) made.className = wanted;
-      if (made.tabIndex === 0) { made.setAttribute("role", "button"); made.setAttribute("aria-label", window.fwMap.sentence(data, made.fwIndex)); }
+      if (made.tabIndex === 0) { made.setAttribute("role", "button"); made.setAttribute("aria-label", window.fwMap.cellSentence(data, made)); }
     });
   }
 

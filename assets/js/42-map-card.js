@@ -42,10 +42,21 @@
     card().replaceChildren.apply(card(), [head(data, i), list].concat(notes));
   }
 
+  // A cell that stands for a whole node says what is on it, and which GPU does least.
+  function fillNode(data, gpus) {
+    var list = part("dl", "", ""), head = part("div", "fw-card-head", ""), n = data.gpus.node[gpus[0]];
+    head.append(part("b", "", data.nodes.name[n]), part("span", "fw-note", data.nodes.model[n]));
+    window.fwMap.nodeCounts(data, gpus).forEach(function (pair) { fact(list, pair[0], String(pair[1])); });
+    var least = window.fwMap.lowest(data, gpus);
+    if (least !== undefined) fact(list, "Lowest UTIL", window.fwMap.shown(data, least, "gpu_utilization") + ", GPU " + data.gpus.label[least]);
+    var reason = data.nodes.reason[n] ? [part("p", "", data.nodes.reason[n])] : [];
+    card().replaceChildren.apply(card(), [head, list].concat(reason));
+  }
+
   function show(cell) {
     var data = window.fwMapDrawn.data, box = card();
     if (!box || !data || !cell.isConnected) return;
-    fill(data, cell.fwIndex);
+    if (cell.fwGpus) fillNode(data, cell.fwGpus); else fill(data, cell.fwIndex);
     box.hidden = false;
     var at = cell.getBoundingClientRect(), size = box.getBoundingClientRect();
     var left = Math.min(Math.max(8, at.left), innerWidth - size.width - 8);
@@ -62,7 +73,7 @@
     });
     cell.tabIndex = 0;
     cell.setAttribute("role", "button");
-    cell.setAttribute("aria-label", window.fwMap.sentence(window.fwMapDrawn.data, cell.fwIndex));
+    cell.setAttribute("aria-label", window.fwMap.cellSentence(window.fwMapDrawn.data, cell));
     if (focus) cell.focus();
   }
 
@@ -113,6 +124,7 @@
       timer = setTimeout(show, 120, cell);
     });
     map.addEventListener("mouseleave", function () { clearTimeout(timer); if (!pinned) timer = setTimeout(function () { if (!card().matches(":hover")) hide(); }, 150); });
+    card().addEventListener("mouseleave", function () { if (!pinned && (document.activeElement || {}).fwIndex === undefined) hide(); });
     map.addEventListener("click", function (event) {
       var cell = event.target.closest(".fw-cell");
       if (cell) { choose(cell, true); pinned = true; show(cell); }

@@ -252,3 +252,15 @@ def test_data_that_no_longer_come_are_marked_old_by_the_browser_itself(web: Web,
     expect(page.locator("#as-of .fw-asof")).to_have_class("fw-asof fw-is-stale")
     web.show(snapshot(version="2", time=datetime.now(UTC)))
     expect(page.locator("#as-of .fw-asof")).to_have_class("fw-asof")
+
+
+def test_a_cell_for_a_whole_node_speaks_of_the_node(web: Web, look: Look) -> None:
+    gpus = [gpu(f"n{at:04}", index, utilization=0.25 + index / 10) for at in range(601) for index in range(4)]
+    gpus[1] = gpu("n0000", 1, GpuState.IDLE, 0.0)
+    web.show(snapshot(nodes=tuple(node(f"n{at:04}") for at in range(601)), gpus=tuple(gpus)))
+    page = look().open(web.url)
+    page.locator("#gpu-map [tabindex='0']").focus()
+    name = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert name == "n0000, 1 held and idle, 3 busy"
+    assert "Lowest UTIL\n0 %, GPU 1" in page.locator("#map-card").inner_text()
+    assert "fw-idle" in str(page.locator("#gpu-map .fw-cell").first.get_attribute("class"))
