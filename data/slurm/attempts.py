@@ -117,9 +117,12 @@ def merged(current: Job, recorded: Job) -> Job:
     if is_live(current):
         for still_open in ("end_time", "elapsed_seconds"):
             missing.pop(still_open, None)
-    code = _exit_code(current.exit_code, recorded.exit_code)
+    codes = {
+        "exit_code": _exit_code(current.exit_code, recorded.exit_code),
+        "derived_exit_code": _exit_code(current.derived_exit_code, recorded.derived_exit_code),
+    }
     # slurmdbd may keep a name only in part: quotes become backticks, letters question marks.
-    return replace(first, **missing | {"exit_code": code, "name": current.name or recorded.name})
+    return replace(first, **missing | codes | {"name": current.name or recorded.name})
 
 
 def waiting(rows: Rows[Job]) -> Rows[PendingDetail]:
@@ -133,8 +136,11 @@ def waiting(rows: Rows[Job]) -> Rows[PendingDetail]:
 
 
 def _exit_code(current: ExitCode | None, recorded: ExitCode | None) -> ExitCode | None:
-    """slurmctld's where it has a code (sacct shows 137 as 9), else slurmdbd's (which knows of launches that failed)."""
-    return current if current is not None and current.code else recorded or current
+    """The finer of two: sacct shows 137 as 9 and a signal as nothing, slurmctld nothing of a launch that failed."""
+    for found in (current, recorded):
+        if found is not None and found.code:
+            return found
+    return current if current is not None and current.signal else recorded or current
 
 
 def _attempt(job: Job) -> tuple[int, datetime | None, datetime | None]:

@@ -77,6 +77,24 @@ def test_once_it_ended_slurmdbd_is_right_and_the_controllers_exit_code_is_finer(
 
 
 @pytest.mark.parametrize(
+    ("current", "recorded", "expected"),
+    [
+        (ExitCode("ERROR", 137), ExitCode("ERROR", 9), ExitCode("ERROR", 137)),
+        (ExitCode("SIGNALED", None, 15), ExitCode("SUCCESS", 0), ExitCode("SIGNALED", None, 15)),
+        (ExitCode("SIGNALED", None, 1), ExitCode("ERROR", 1), ExitCode("ERROR", 1)),
+        (ExitCode("SUCCESS", 0), ExitCode("ERROR", 1), ExitCode("ERROR", 1)),
+        (ExitCode("SIGNALED", None, 15), None, ExitCode("SIGNALED", None, 15)),
+        (None, ExitCode("SUCCESS", 0), ExitCode("SUCCESS", 0)),
+    ],
+)
+def test_the_finer_exit_code_of_two_counts(
+    current: ExitCode | None, recorded: ExitCode | None, expected: ExitCode
+) -> None:
+    job = merged(replace(ENDED, exit_code=current), replace(ENDED, exit_code=recorded))
+    assert job.exit_code == expected
+
+
+@pytest.mark.parametrize(
     ("state", "code", "is_kept"),
     [
         ("COMPLETED", ExitCode("SUCCESS", 0), True),
