@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from data.errors import BadRequest, SourceGarbled
@@ -15,13 +16,15 @@ from data.metrics.prometheus_http import Answer, Connection, without_collection
 from data.metrics.prometheus_latest import Latest, latest_query, missing_metrics, read_latest
 from data.metrics.prometheus_raw import Span
 from data.metrics.prometheus_site import site_of
-from data.metrics.prometheus_window import WindowReader, check_points, series_of_run, span_of
+from data.metrics.prometheus_window import Exporter, WindowReader, check_points, series_of_run, span_of
 from data.metrics.registry import METRICS
 from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
 from settings import MetricsSettings
 
 # Without any sign of the scrape interval; most sites scrape every 15 to 60 s.
 FALLBACK_INTERVAL_SECONDS = 60.0
+# Raw samples this much closer or farther than the scrape interval of now were scraped at another one.
+_OTHER_INTERVAL = 0.2
 # A value counts up to two scrape intervals: one scrape may be late or lost.
 FRESH_INTERVALS = 2.0
 _HOUR = 3600.0
@@ -66,17 +69,20 @@ class PrometheusSource:
         """Raw samples with start <= time < end added up per (device, job label), for host metrics per (node, job).
 
         A device that jobs share has one row for each of them, with the same samples. Bulk windows of more than
-        `RAW_LIMIT` samples a metric are added up by the server (see `prometheus_stats`).
+        `RAW_LIMIT` samples a metric are added up by the server (see `prometheus_stats`). With a scope, an exporter of
+        devices costs two requests and one of hosts one (1.5 million samples each), beside what finds exporters.
         """
         check_metrics(metrics, host=True)
         span = span_of(window)
-        exporters = self._exporters(span)
-        reader = WindowReader(self._connection, self._site)
-        stats = reader.stats(exporters, metrics, span, scope)
+        for exporters, is_last in self._tries(span):
+            reader = WindowReader(self._connection, self._site)
+            stats = reader.stats(exporters, metrics, span, scope)
+            if is_last or _kinds(metrics) <= _kinds(stat.metric for stat in stats):
+                break
         return WindowReading(
             window=window,
             stats=tuple(stats),
-            interval_seconds=next((interval for _, interval in exporters if interval), None),
+            interval_seconds=self._interval_of(exporters, reader.spacing, span),
             dropped=dict(reader.dropped),
             missing=tuple(missing_metrics(metrics, {stat.metric for stat in stats})),
             warnings=tuple(reader.warnings),
@@ -92,20 +98,44 @@ class PrometheusSource:
         check_metrics(metrics, host=True)
         span = span_of(window)
         check_points(span, step_seconds, None)
-        exporters = self._exporters(span)
-        interval = next((interval for _, interval in exporters if interval), None)
-        check_points(span, step_seconds, interval)
-        runs = WindowReader(self._connection, self._site).runs(exporters, metrics, span, scope)
+        for exporters, is_last in self._tries(span):
+            interval = _first_interval(exporters)
+            check_points(span, step_seconds, interval)
+            runs = WindowReader(self._connection, self._site).runs(exporters, metrics, span, scope)
+            if is_last or _kinds(metrics) <= _kinds(run.metric for run in runs):
+                break
         return tuple(series_of_run(run, span, step_seconds, interval) for run in runs)
 
     def health(self) -> SourceHealth:
         """Version, exporters, interval, missing metrics with the lines that would give them, clusters and hosts."""
         return health_of(self._connection, self._site, self._found, self._settings.cluster_label)
 
-    def _exporters(self, span: Span) -> list[tuple[BoundDialect, float | None]]:
+    def _tries(self, span: Span) -> Iterator[tuple[list[Exporter], bool]]:
+        """Exporters to read a span with, and whether there are no others: those of now, which are known as a rule,
+        then those of that time."""
         start, end = span.start / 1000.0, span.end / 1000.0
-        bound = self._found.dialects(start, end)
-        return [(each, self._found.interval(each, end - 0.001)) for each in bound]
+        is_recent = end > time.time() - _HOUR
+        yield self._with_intervals(self._found.dialects(None, None), end), is_recent
+        if not is_recent:
+            yield self._with_intervals(self._found.dialects(start, end), end), True
+
+    def _with_intervals(self, dialects: Sequence[BoundDialect], end: float) -> list[Exporter]:
+        """Host exporters beside one of devices are not asked for: their samples show it."""
+        known: list[Exporter] = []
+        for bound in sorted(dialects, key=lambda each: each.dialect.scope == "host"):
+            if bound.dialect.scope == "host" and _first_interval(known):
+                known.append((bound, None))
+            else:
+                known.append((bound, self._found.interval(bound, None) or self._found.interval(bound, end - 0.001)))
+        return sorted(known, key=lambda each: each[0].rank)
+
+    def _interval_of(self, exporters: Sequence[Exporter], spacing: float | None, span: Span) -> float | None:
+        """The scrape interval of now, unless the samples show that it was another one then."""
+        interval = _first_interval(exporters)
+        if not interval or not spacing or abs(spacing - interval) <= _OTHER_INTERVAL * interval:
+            return interval
+        first = next(bound for bound, known in exporters if known)
+        return self._found.interval(first, span.end / 1000.0 - 0.001) or interval
 
     def _latest(self, metrics: Sequence[str], at: float | None) -> Reading:
         bound = self._device_dialects(None if at is None else at - _HOUR, at)
@@ -121,6 +151,15 @@ class PrometheusSource:
 
     def _device_dialects(self, start: float | None, end: float | None) -> list[BoundDialect]:
         return [bound for bound in self._found.dialects(start, end) if bound.dialect.scope != "host"]
+
+
+def _first_interval(exporters: Iterable[Exporter]) -> float | None:
+    return next((interval for _, interval in exporters if interval), None)
+
+
+def _kinds(metrics: Iterable[str]) -> frozenset[bool]:
+    """Which of device and host metrics are among these."""
+    return frozenset(METRICS[name].is_host for name in metrics)
 
 
 def check_metrics(metrics: Sequence[str], *, host: bool) -> None:

@@ -26,8 +26,12 @@ from data.model import Device, Scope
 
 # Samples of one answer: 1.5 million are about 40 MB of JSON, far below the usual limit of 50 million per query.
 _SAMPLES_PER_ANSWER = 1_500_000
-# Series per name where the server was not asked: a job with 64 devices.
+# Series per name where the server was not asked: a job with 64 devices, or 16 devices on each of its nodes.
 _USUAL_SERIES = 64
+_USUAL_PER_NODE = 16
+# The server counts the series of one moment: a little more is expected, and never less than this share of the usual.
+_GROWTH = 1.25
+_FEWEST = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +74,18 @@ class RawReader:
         self._site = site
         self._dropped = dropped
         self.warnings: list[str] = []
+        self.spacing: float | None = None
 
     def runs(
         self, bound: BoundDialect, metrics: Sequence[str], span: Span, scope: Scope | None, interval: float | None
     ) -> list[Run]:
-        """Runs of an exporter, its fillers on slices left out."""
+        """Runs of an exporter, its fillers on slices left out; `spacing` is then the median seconds between samples."""
         names = {term.name for metric in metrics for term in bound.formulas.get(metric, ())}
         if not names:
             return []
         series = self._read(bound, names, span, scope, interval)
-        spacing = interval or _spacing(series)
+        self.spacing = _spacing(series)
+        spacing = interval or self.spacing
         return [run for metric in metrics for run in self._metric_runs(bound, metric, series, spacing)]
 
     def count(self, bound: BoundDialect, span: Span) -> int:
@@ -91,7 +97,8 @@ class RawReader:
     ) -> list[_Series]:
         found: dict[tuple[tuple[str, str], ...], _Series] = {}
         selectors = list(scoped(bound, self._site, names, scope))
-        for chunk in chunks(span, self._chunk_seconds(selectors, span, interval, len(names))):
+        usual = _usual_series(scope) * len(names)
+        for chunk in chunks(span, self._chunk_seconds(selectors, span, interval, usual)):
             seen = set()
             for selector in selectors:
                 for labels, times, values in self._range(selector, chunk):
@@ -113,12 +120,12 @@ class RawReader:
             if inside.any():
                 yield labels, times[inside], values[inside]
 
-    def _chunk_seconds(self, selectors: Sequence[str], span: Span, interval: float | None, names: int) -> float:
+    def _chunk_seconds(self, selectors: Sequence[str], span: Span, interval: float | None, usual: int) -> float:
         spacing = interval or 15.0
-        if span.seconds / spacing * _USUAL_SERIES * names <= _SAMPLES_PER_ANSWER:
+        if span.seconds / spacing * usual <= _SAMPLES_PER_ANSWER:
             return span.seconds
         series = max((self._count(selector, span) for selector in selectors), default=0)
-        return max(spacing, _SAMPLES_PER_ANSWER * spacing / max(series, _USUAL_SERIES * names))
+        return max(spacing, _SAMPLES_PER_ANSWER * spacing / max(series * _GROWTH, usual * _FEWEST))
 
     def _count(self, selector: str, span: Span) -> int:
         """Series at the end of the span, or at its middle when none is left at the end."""
@@ -193,6 +200,10 @@ def chunks(span: Span, seconds: float) -> Iterator[Span]:
     length = max(1000, int(seconds * 1000))
     for start in range(span.start, span.end, length):
         yield Span(start, min(start + length, span.end))
+
+
+def _usual_series(scope: Scope | None) -> int:
+    return _USUAL_PER_NODE * len(scope.nodes) if scope is not None and scope.nodes else _USUAL_SERIES
 
 
 def _spacing(series: Iterable[_Series]) -> float | None:

@@ -46,13 +46,16 @@ def jobs_matchers(bound: BoundDialect, site: Site, jobs: Iterable[str]) -> Itera
 
 
 def scoped(bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope | None) -> Iterator[str]:
-    """Selectors that together hold the series of the scope; a series may be in several."""
+    """Selectors that together hold the series of the scope; a series may be in several.
+
+    Host metrics are a job's own: where jobs are named, those of other jobs on the same nodes are not read.
+    """
     if scope is None or (scope.job_labels is None and scope.nodes is None):
         yield series_of(bound, site, names)
         return
-    if scope.job_labels:
-        for matcher in jobs_matchers(bound, site, scope.job_labels):
-            yield series_of(bound, site, names, [matcher])
-    if scope.nodes:
+    by_job = list(jobs_matchers(bound, site, scope.job_labels)) if scope.job_labels else []
+    for matcher in by_job:
+        yield series_of(bound, site, names, [matcher])
+    if scope.nodes and not (by_job and bound.dialect.scope == "host"):
         for host, matchers in host_choices(bound, site):
             yield series_of(bound, site, names, [*matchers, nodes_matcher(host, scope.nodes)])

@@ -28,11 +28,15 @@ Exporter = tuple[BoundDialect, float | None]
 
 
 class WindowReader:
-    """Reads one question; `dropped`, `warnings` and `measured` tell what happened on the way."""
+    """Reads one question; `dropped` and `warnings` tell what happened on the way.
+
+    `spacing` is the median time in seconds between the raw samples of the first exporter that had any.
+    """
 
     def __init__(self, connection: Connection, site: Site) -> None:
         self.dropped: Counter[str] = Counter()
         self.warnings: list[str] = []
+        self.spacing: float | None = None
         self._connection = connection
         self._site = site
 
@@ -56,6 +60,7 @@ class WindowReader:
     ) -> list[Run]:
         reader = RawReader(self._connection, self._site, self.dropped)
         runs = reader.runs(bound, metrics, span, scope, interval)
+        self.spacing = self.spacing or reader.spacing
         self.warnings += [text for text in reader.warnings if text not in self.warnings]
         return runs
 

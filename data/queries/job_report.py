@@ -1,26 +1,20 @@
-"""One job's efficiency report and findings, running or finished. At most two requests of each kind, kept a while."""
+"""One job's efficiency report and findings, running or finished: at most four requests of each kind, kept a while."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from data.errors import BadRequest, CannotKnow, NotFound
+from data.errors import BadRequest, NotFound
 from data.findings import Finding, JobFacts, partition_facts
 from data.findings import find as find_in
-from data.live.asking import ask
-from data.metrics.registry import METRICS
-from data.model import Device, Job, Scope, Series, Viewer, Window, WindowReading
+from data.live.job_readings import PartReading, read_parts
+from data.model import Device, Job, JobUsage, Tres, Viewer
 from data.queries.scope import may_see
 from data.report import JobReport, build_report, combine
 from data.slurm.job_ids import job_id as parse_job_id
 from data.sources import Sources
-
-REPORT_METRICS = tuple(name for name, metric in METRICS.items() if not metric.is_derived)
-_SWING_METRICS = ("gpu_utilization", "graphics_engine_activity")
-_MOST_POINTS = 2_000
-_MOST_NODES_OF_SERIES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,83 +96,51 @@ def _answer(sources: Sources, parts: Sequence[Job], moment: datetime) -> JobAnsw
     picture = sources.live.picture()
     inventory = {place: known.device for place, known in picture.inventory.places.items()}
     as_then = [_as_of(part, moment) for part in parts]
-    readings = _readings(sources, as_then, moment, unknown)
-    series = _series(sources, as_then, moment, readings)
-    reports = [_report(sources, part, readings, series, inventory, moment) for part in as_then]
+    read = read_parts(sources.metrics, as_then, moment, unknown)
+    reports = [_report(sources, part, read.get(part.display_id, PartReading()), inventory, moment) for part in as_then]
     report = combine(reports, limits=settings.judgement, findings=settings.findings)
-    facts = partition_facts(as_then[0], picture.snapshot.nodes, picture.snapshot.partitions)
-    findings = find_in(JobFacts(report, settings.findings, settings.judgement, facts))
-    return JobAnswer(report, findings, unknown=tuple(unknown))
+    nodes, partitions = picture.snapshot.nodes, picture.snapshot.partitions
+    facts = {part.display_id: partition_facts(part, nodes, partitions) for part in as_then}
+    known = JobFacts(report, settings.findings, settings.judgement, facts[report.job.display_id], facts)
+    return JobAnswer(report, find_in(known), unknown=tuple(unknown))
 
 
 def _as_of(job: Job, moment: datetime) -> Job:
     """The job as it was at the moment: running where it ended later, waiting where it started later."""
     if job.start_time is not None and job.start_time > moment:
-        return replace(job, state="PENDING", start_time=None, end_time=None, nodes=(), devices=(), exit_code=None)
+        not_yet = replace(job, state="PENDING", start_time=None, nodes=(), devices=(), allocated=Tres())
+        return _without_end(not_yet)
     if job.end_time is not None and job.end_time > moment:
-        return replace(job, state="RUNNING", end_time=None, elapsed_seconds=None, exit_code=None, admin_comment=None)
+        return _without_end(replace(job, state="RUNNING"))
     return job
 
 
-def _window(parts: Sequence[Job], moment: datetime) -> Window | None:
-    """From the first start to the last end or now; None before any start."""
-    starts = [part.start_time for part in parts if part.start_time is not None]
-    if not starts:
-        return None
-    end = max(part.end_time or moment for part in parts if part.start_time is not None)
-    return Window(min(starts), end) if end > min(starts) else None
-
-
-def _scope(parts: Sequence[Job]) -> Scope:
-    labels = frozenset(name for part in parts for name in (str(part.job_id), part.display_id))
-    return Scope(labels, frozenset(node for part in parts for node in part.nodes))
-
-
-def _readings(sources: Sources, parts: Sequence[Job], moment: datetime, unknown: list[str]) -> WindowReading | None:
-    window = _window(parts, moment)
-    if window is None:
-        return None
-    answer = ask(lambda: sources.metrics.window(REPORT_METRICS, window, _scope(parts)))
-    if isinstance(answer.error, CannotKnow):
-        unknown.append(f"Nothing was read from the metrics: {answer.error}.")
-    elif answer.error is not None:
-        unknown.append("The metrics server did not answer; the numbers are those that Slurm has, if any.")
-    return answer.value
-
-
-def _series(
-    sources: Sources, parts: Sequence[Job], moment: datetime, readings: WindowReading | None
-) -> tuple[Series, ...]:
-    """The utilization of a small job, to see how it swings; a failure costs only that."""
-    window = _window(parts, moment)
-    nodes = {node for part in parts for node in part.nodes}
-    if window is None or readings is None or not readings.stats or len(nodes) > _MOST_NODES_OF_SERIES:
-        return ()
-    step = max(readings.interval_seconds or 30.0, window.seconds / _MOST_POINTS)
-    return ask(lambda: tuple(sources.metrics.series(_SWING_METRICS, window, _scope(parts), step))).value or ()
+def _without_end(job: Job) -> Job:
+    """Nothing that became known of a job at its end."""
+    return replace(
+        job,
+        state_flags=(),
+        reason=None,
+        end_time=None,
+        elapsed_seconds=None,
+        exit_code=None,
+        derived_exit_code=None,
+        cancelled_by=None,
+        admin_comment=None,
+        usage=JobUsage(),
+    )
 
 
 def _report(
-    sources: Sources,
-    part: Job,
-    readings: WindowReading | None,
-    series: Sequence[Series],
-    inventory: dict[tuple[str, int], Device],
-    moment: datetime,
+    sources: Sources, part: Job, read: PartReading, inventory: dict[tuple[str, int], Device], moment: datetime
 ) -> JobReport:
     settings = sources.settings
-    usable = readings if readings is not None and _is_of(part, readings) else None
     return build_report(
         part,
-        usable,
+        read.reading,
         now=moment,
         limits=settings.judgement,
         findings=settings.findings,
         inventory=inventory,
-        series=series,
+        series=read.series,
     )
-
-
-def _is_of(part: Job, readings: WindowReading) -> bool:
-    """Whether the window suits this part: the parts of a het job start together."""
-    return part.start_time is not None and part.start_time - readings.window.start < timedelta(seconds=30)

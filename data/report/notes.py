@@ -27,7 +27,7 @@ def notes_of(decoded: js1.Decoded, report: JobReport) -> tuple[str, ...]:
         notes.append("JS1 summary: no data were found for this job.")
     if decoded.summary is not None and decoded.summary.dropped:
         notes.append(f"JS1 summary: {decoded.summary.dropped} impossible values were left out.")
-    if report.gpu_count is None:
+    if report.gpu_count is None and report.job.start_time is not None:  # a job that waits holds nothing yet
         notes.append("Slurm does not say how many GPUs the job has: gres/gpu is not in AccountingStorageTRES.")
     if report.gpu_source is UseSource.SERIES and report.interval_seconds is None:
         notes.append("The scrape interval is not known, so neither is the coverage.")

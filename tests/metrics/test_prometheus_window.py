@@ -170,7 +170,7 @@ def test_a_scope_takes_series_of_its_jobs_or_its_nodes_and_no_others(case: Case)
 def test_long_windows_are_read_in_chunks_that_lose_and_double_nothing(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("data.metrics.prometheus_raw._SAMPLES_PER_ANSWER", 640)
+    monkeypatch.setattr("data.metrics.prometheus_raw._SAMPLES_PER_ANSWER", 200)
     case.write(dcgm(UTIL), grid(100), [n % 50 for n in range(100)])
     case.write(dcgm("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"), grid(100), [n * 1000.0 for n in range(100)])
     source = case.source()
