@@ -30,10 +30,22 @@ _SPREAD = np.array([row.spread for row in ARCHETYPES])
 _ENDS = np.cumsum([(a.failed, a.cancelled, a.timed_out, a.out_of_memory) for a in ARCHETYPES], axis=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What the jobs of one epoch are drawn for. With `bundle`, single-GPU lanes begin with tasks of that shared array;
+    `may_pair` allows het jobs in the first lane."""
+
+    lanes: Sequence[Lane]
+    key: int
+    bundle: int | None
+    may_pair: bool
+
+
 @dataclass(slots=True)
 class Rows:
-    """Jobs of the lanes in order, lane after lane. `campaign` numbers them within the group, `place` within the
-    campaign. `key` is the job's chance, `owner` the campaign's; times in seconds; `gap` is the idle time before."""
+    """Jobs of the lanes in order, lane after lane, of all draws. `lane` is numbered through all draws, `campaign`
+    within its draw, `place` within the campaign. `key` is the job's chance, `owner` the campaign's; times in seconds;
+    `gap` is the idle time before."""
 
     lane: Ints
     archetype: Ints
@@ -50,26 +62,41 @@ class Rows:
     queued: Flags
 
 
-def draw_rows(lanes: Sequence[Lane], key: int, *, bundle: int | None, may_pair: bool) -> Rows:
-    """Draw more jobs than an epoch can hold. With `bundle`, single-GPU lanes begin with tasks of that shared array;
-    `may_pair` allows het jobs in the first lane."""
-    kind = np.array([LANE_KINDS.index(lane.kind) for lane in lanes])
-    lane = np.repeat(np.arange(len(lanes)), _COUNT[kind])
-    number = np.arange(len(lane), dtype=np.int64)
-    owner = mix(np.full(len(lane), key, dtype=np.uint64), number)
+def draw_rows(draws: Sequence[Draw]) -> Rows:
+    """Draw more jobs than the epochs can hold. A draw gives the same jobs whatever others are drawn beside it."""
+    kind = np.array([LANE_KINDS.index(lane.kind) for draw in draws for lane in draw.lanes])
+    draw, first = _numbered(np.array([len(draw.lanes) for draw in draws]))  # by lane: its draw, the draw's first lane
+    lane = np.repeat(np.arange(len(kind)), _COUNT[kind])
+    number = np.arange(len(lane)) - np.searchsorted(lane, first)[lane]
+    owner = mix(np.array([draw.key for draw in draws], dtype=np.uint64)[draw][lane], number)
     archetype = _archetypes(kind[lane], owner)
-    link, count = _links(kind[lane], archetype, owner, (lane == 0) & may_pair)
-    if bundle is not None:
-        first = np.flatnonzero((kind[lane] == LANE_KINDS.index("single")) & (np.diff(lane, prepend=-1) > 0))
-        archetype[first], link[first], count[first], owner[first] = kinds.SWEEP, ARRAY, 3 + bundle % 9, bundle
-    campaign = np.repeat(number, count)
-    place = np.arange(len(campaign)) - np.repeat(np.cumsum(count) - count, count)
+    may_pair = np.array([draw.may_pair for draw in draws])[draw] & (first == np.arange(len(kind)))
+    link, count = _links(kind[lane], archetype, owner, may_pair[lane])
+    _bundle(draws, draw, kind, (lane, archetype, link, count, owner))
+    campaign, begin = _numbered(count)
+    place = np.arange(len(campaign)) - begin
     lane, count = lane[campaign], count[campaign]
     archetype, link, owner = archetype[campaign], link[campaign], owner[campaign]
-    own = mix(mix(owner, place), lane)
+    own = mix(mix(owner, place), lane - first[lane])
     state, duration = _ends(kind[lane], archetype, link, place == count - 1, own)
     gap, wait, queued = _gaps(kind[lane], link, place > 0, own)
-    return Rows(lane, archetype, link, campaign, place, count, own, owner, state, duration, gap, wait, queued)
+    return Rows(lane, archetype, link, number[campaign], place, count, own, owner, state, duration, gap, wait, queued)
+
+
+def _numbered(sizes: Ints) -> tuple[Ints, Ints]:
+    """For parts of these sizes laid end to end, by entry: the part's number, and the part's first entry."""
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    return number, (np.cumsum(sizes) - sizes)[number]
+
+
+def _bundle(draws: Sequence[Draw], draw: Ints, kind: Ints, campaigns: tuple[Ints, Ints, Ints, Ints, Keys]) -> None:
+    """Make the first campaign of every single-GPU lane a part of its draw's shared array."""
+    lane, archetype, link, count, owner = campaigns
+    shared = np.array([draw.bundle or 0 for draw in draws], dtype=np.uint64)
+    begins = (np.diff(lane, prepend=-1) > 0) & (kind[lane] == LANE_KINDS.index("single"))
+    rows = np.flatnonzero(begins & np.array([draw.bundle is not None for draw in draws])[draw][lane])
+    owner[rows] = shared[draw[lane[rows]]]
+    archetype[rows], link[rows], count[rows] = kinds.SWEEP, ARRAY, 3 + owner[rows] % np.uint64(9)
 
 
 def _archetypes(kind: Ints, owner: Keys) -> Ints:

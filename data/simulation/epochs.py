@@ -2,61 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 
-from data.simulation import archetypes as kinds
 from data.simulation import campaigns
-from data.simulation.campaigns import ARRAY, CHAIN, HET, LOOP, NICE, NONE, RESTART, Rows, draw_rows
-from data.simulation.chance import Flags, Floats, Ints, Keys, key_of, units
+from data.simulation.campaigns import ARRAY, CHAIN, NICE, NONE, RESTART, Draw, Rows, draw_rows
+from data.simulation.chance import Ints, key_of, units
 from data.simulation.clockwork import HOUR, workload
+from data.simulation.columns import Columns
 from data.simulation.faults import Faults
 from data.simulation.layout import EPOCH, Group, Lane, lanes_of
 from data.simulation.numbers import Numbers
 from data.simulation.placing import DROPPED, FAILED_NODE, TRIMMED, Placed, blocks_of_node, place
+from data.simulation.submissions import submit
 from data.simulation.traits import core_share, memory_share, trait
 
 _MEMORY_STEP = 256 << 20
 _AT_REST = {"block": 0.85, "node": 0.55, "part": 0.35, "single": 0.2, "slice": 0.2, "shard": 0.2, "cpu": 0.3}
-
-
-@dataclass(slots=True)
-class Columns:
-    """One entry per attempt of a job. Times in seconds; `origin` is the row of the attempt before (-1 = none),
-    `previous` the row that a chained job depends on (-1 = none); `cores`, `memory` (bytes) and what of them is used
-    (share of cores, bytes) are per node."""
-
-    lane: Ints
-    archetype: Ints
-    link: Ints
-    campaign: Ints
-    place: Ints
-    count: Ints
-    key: Keys
-    owner: Keys
-    state: Ints
-    start: Floats
-    end: Floats
-    wait: Floats
-    queued: Flags
-    ceiling: Floats
-    fate: Ints
-    origin: Ints
-    previous: Ints
-    limit: Floats
-    submit: Floats
-    eligible: Floats
-    job_id: Ints
-    array_id: Ints
-    task: Ints
-    restarts: Ints
-    suspend_from: Floats
-    suspend_to: Floats
-    cores: Ints
-    memory: Ints
-    cpu_use: Floats
-    memory_used: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +32,46 @@ class Epoch:
     jobs: Columns
 
 
-def decode(group: Group, number: int, faults: Faults, numbers: Numbers) -> Epoch:
-    """Decode one epoch: cut lanes, draw and place jobs, then settle what depends on where they came to lie."""
-    lanes = lanes_of(group, number, apart=_is_troubled(group, number, faults))
-    bundle = key_of(group.key, number, 5) if group.key % 3 == 0 else None
-    rows = draw_rows(lanes, key_of(group.key, number, 6), bundle=bundle, may_pair=group.companion is not None)
-    jobs = _kept(lanes, rows, _placed(lanes, rows, faults, group.begin_of(number)))
+def decode(wanted: Sequence[tuple[Group, int]], faults: Faults, numbers: Numbers) -> list[Epoch]:
+    """Decode epochs: cut lanes, draw and place jobs, then settle what depends on where they came to lie.
+
+    Many at once cost far less than one by one, and each comes out the same whatever others are asked for.
+    """
+    cuts = [lanes_of(group, number, apart=_is_troubled(group, number, faults)) for group, number in wanted]
+    draws = [_draw(group, number, lanes) for (group, number), lanes in zip(wanted, cuts, strict=True)]
+    begins = [group.begin_of(number) for group, number in wanted]
+    lanes = [lane for cut in cuts for lane in cut]
+    rows = draw_rows(draws)
+    jobs = _kept(lanes, rows, _placed(cuts, rows, faults, begins))
+    edges = np.cumsum([0, *map(len, cuts)])
     _link_attempts(jobs)
     _limit(jobs)
     _suspend(jobs, lanes)
     _share(jobs, lanes)
-    _submit(jobs, group, number, numbers)
-    return Epoch(group, number, lanes, jobs)
+    submit(jobs, wanted, np.searchsorted(edges, jobs.lane, side="right") - 1, numbers)
+    return _parted(wanted, cuts, jobs, edges)
+
+
+def _draw(group: Group, number: int, lanes: tuple[Lane, ...]) -> Draw:
+    bundle = key_of(group.key, number, 5) if group.key % 3 == 0 else None
+    return Draw(lanes, key_of(group.key, number, 6), bundle, group.companion is not None)
+
+
+def _parted(
+    wanted: Sequence[tuple[Group, int]], cuts: Sequence[tuple[Lane, ...]], jobs: Columns, edges: Ints
+) -> list[Epoch]:
+    """One epoch after the other, each with lanes and rows numbered from 0."""
+    first = np.searchsorted(jobs.lane, edges)
+    begin = first[np.searchsorted(edges, jobs.lane, side="right") - 1]
+    jobs.lane -= edges[np.searchsorted(edges, jobs.lane, side="right") - 1]
+    for column in (jobs.origin, jobs.previous):
+        column[column >= 0] -= begin[column >= 0]
+    columns = [(field.name, getattr(jobs, field.name)) for field in fields(Columns)]
+    parts = zip(wanted, cuts, pairwise(first.tolist()), strict=True)
+    return [
+        Epoch(group, number, lanes, Columns(**{name: column[a:b] for name, column in columns}))
+        for (group, number), lanes, (a, b) in parts
+    ]
 
 
 def _is_troubled(group: Group, number: int, faults: Faults) -> bool:
@@ -93,22 +86,23 @@ def _is_troubled(group: Group, number: int, faults: Faults) -> bool:
     return False
 
 
-def _placed(lanes: tuple[Lane, ...], rows: Rows, faults: Faults, begin: int) -> Placed:
-    edges = np.searchsorted(rows.lane, np.arange(len(lanes) + 1)).tolist()
-    end = begin + EPOCH
-    machines = {machine.name: machine for lane in lanes for machine, _ in lane.places}
-    known = {name: blocks_of_node(machine, faults, begin - 1, end) for name, machine in machines.items()}
-    parts = [
-        place(rows.gap[a:b], rows.duration[a:b], begin, end, sorted({x for m, _ in lane.places for x in known[m.name]}))
-        for lane, a, b in zip(lanes, edges, edges[1:], strict=False)
-    ]
+def _placed(cuts: Sequence[tuple[Lane, ...]], rows: Rows, faults: Faults, begins: Sequence[int]) -> Placed:
+    edges = pairwise(np.searchsorted(rows.lane, np.arange(sum(map(len, cuts)) + 1)).tolist())
+    parts = []
+    for lanes, begin in zip(cuts, begins, strict=True):
+        end = begin + EPOCH
+        machines = {machine.name: machine for lane in lanes for machine, _ in lane.places}
+        known = {name: blocks_of_node(machine, faults, begin - 1, end) for name, machine in machines.items()}
+        for lane, (a, b) in zip(lanes, edges, strict=False):
+            blocks = sorted({block for machine, _ in lane.places for block in known[machine.name]})
+            parts.append(place(rows.gap[a:b], rows.duration[a:b], begin, end, blocks))
     return Placed(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Placed)})
 
 
-def _kept(lanes: tuple[Lane, ...], rows: Rows, placed: Placed) -> Columns:
+def _kept(lanes: Sequence[Lane], rows: Rows, placed: Placed) -> Columns:
     """Leave out what found no place, and part of the work that would have begun at a quiet time."""
     rest = np.array([_AT_REST[lane.kind] for lane in lanes])[rows.lane]
-    first = placed.start[np.searchsorted(rows.campaign, rows.campaign)]
+    first = placed.start[np.arange(len(rows.place)) - rows.place]
     accepted = rest + (1 - rest) * workload(first)
     return _columns(rows, placed, np.flatnonzero((placed.fate != DROPPED) & (units(rows.owner, 41) < accepted)))
 
@@ -193,7 +187,7 @@ def _limit(jobs: Columns) -> None:
     jobs.limit[:] = np.maximum(limit, np.where(jobs.state == campaigns.TIMEOUT, run, np.ceil(run / 60) * 60))
 
 
-def _suspend(jobs: Columns, lanes: tuple[Lane, ...]) -> None:
+def _suspend(jobs: Columns, lanes: Sequence[Lane]) -> None:
     """Suspend a few long jobs for an hour or two, CPU jobs more often."""
     run = jobs.end - jobs.start
     plain = np.array([lane.kind == "cpu" for lane in lanes])[jobs.lane]
@@ -205,7 +199,7 @@ def _suspend(jobs: Columns, lanes: tuple[Lane, ...]) -> None:
     jobs.suspend_to[chosen] = np.floor(begin + np.minimum(run * 0.4, (0.5 + 3 * units(jobs.key, 54)) * HOUR))[chosen]
 
 
-def _share(jobs: Columns, lanes: tuple[Lane, ...]) -> None:
+def _share(jobs: Columns, lanes: Sequence[Lane]) -> None:
     """What each job asked for on a node and what it uses of that; a job out of memory used it all."""
     is_fixed = np.array([lane.kind in {"cpu", "slice", "shard"} for lane in lanes])[jobs.lane]
     cores = np.array([lane.cores for lane in lanes])[jobs.lane]
@@ -215,54 +209,3 @@ def _share(jobs: Columns, lanes: tuple[Lane, ...]) -> None:
     jobs.cpu_use[:] = trait("cpu", jobs.archetype, jobs.key)
     used = trait("host", jobs.archetype, jobs.key)
     jobs.memory_used[:] = jobs.memory * np.where(jobs.state == campaigns.OUT_OF_MEMORY, 0.995, used)
-
-
-def _submit(jobs: Columns, group: Group, number: int, numbers: Numbers) -> None:
-    """Set submit and eligible times and ids. Later attempts keep the id and are submitted at the requeue."""
-    wanted = jobs.start - jobs.wait
-    arrays = _arrays(jobs)
-    _submit_together(jobs, wanted, arrays)
-    heads = np.flatnonzero(jobs.origin < 0)
-    port = (jobs.owner[heads] >> np.uint64(17)).astype(np.int64) % 997
-    port[jobs.link[heads] == HET] = 0
-    jobs.job_id[heads], jobs.submit[heads] = numbers.assign(group, number, port, wanted[heads])
-    for row in np.flatnonzero(jobs.origin >= 0).tolist():
-        before = int(jobs.origin[row])
-        jobs.job_id[row], jobs.submit[row] = jobs.job_id[before], jobs.end[before] + 1
-    _share_array_ids(jobs, arrays)
-    jobs.eligible[:] = jobs.submit
-    late = jobs.queued & (jobs.link == NONE) & (units(jobs.key, 56) < 0.05)
-    jobs.eligible[late] = np.maximum(jobs.submit[late], jobs.start[late] - 20)
-    again = jobs.origin >= 0
-    jobs.eligible[again] = np.minimum(jobs.submit[again] + 120, jobs.start[again] - 5)
-    chained = jobs.previous >= 0
-    jobs.eligible[chained] = np.maximum(jobs.submit[chained], jobs.end[jobs.previous[chained]])
-
-
-def _submit_together(jobs: Columns, wanted: Floats, arrays: list[Ints]) -> None:
-    """Chains are submitted at once; crash loops again after each crash; array tasks get their ids when they start."""
-    for row in np.flatnonzero(jobs.previous >= 0).tolist():
-        wanted[row] = max(wanted[jobs.previous[row]] + 1, jobs.start[row] - campaigns.MOST_WAIT)
-    loop = np.flatnonzero((jobs.link == LOOP) & (jobs.place > 0))
-    wanted[loop] = jobs.start[loop] - 5
-    for rows in arrays:
-        order = rows[np.argsort(jobs.start[rows], kind="stable")]
-        first = float(wanted[order[0]])
-        wanted[order] = np.maximum(first + 1, jobs.start[order] - 30)
-        wanted[order[-1]] = first
-        jobs.task[order] = np.arange(len(order))
-
-
-def _share_array_ids(jobs: Columns, arrays: list[Ints]) -> None:
-    """The last task keeps the array's own id as raw id; all tasks share its time of submission."""
-    for rows in arrays:
-        last = rows[np.argmax(jobs.task[rows])]
-        jobs.array_id[rows] = jobs.job_id[last]
-        jobs.submit[rows] = jobs.submit[last]
-
-
-def _arrays(jobs: Columns) -> list[Ints]:
-    """The rows of each array; a lane's own campaign, or the bundle that several lanes share."""
-    rows = np.flatnonzero((jobs.link == ARRAY) & (jobs.archetype != kinds.FREE))
-    owners, which = np.unique(jobs.owner[rows], return_inverse=True)
-    return [rows[which == i] for i in range(len(owners))]

@@ -16,6 +16,7 @@ from data.simulation.clockwork import BEGIN
 from data.simulation.layout import Group
 
 PERIOD = 300
+_FAR = 1 << 24  # periods: 160 years
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +42,24 @@ class Numbers:
                     if port == 0 and group.companion is not None:
                         self._owners.append((group.number, parity))
 
-    def assign(self, group: Group, epoch: int, port: Ints, wanted: Floats) -> tuple[Ints, Floats]:
-        """Give each submission (port within the group, wanted time) an id and the exact time, never a later one."""
-        residues = np.array(self._ports[(group.number, epoch % 2)])
-        ids = np.zeros(len(wanted), dtype=np.int64)
-        times = np.zeros(len(wanted))
+    def residues(self, group: Group, epoch: int) -> list[int]:
+        """The ports of a group in one epoch."""
+        return self._ports[group.number, epoch % 2]
+
+    def assign(self, epoch: Ints, residue: Ints, wanted: Floats) -> tuple[Ints, Floats]:
+        """Give each submission (a number for its epoch, port, wanted time) an id and the exact time, never a later
+        one. Submissions of one epoch at one port get different ids."""
         total = len(self._owners)
-        for number, residue in enumerate(residues.tolist()):
-            rows = np.flatnonzero(port % len(residues) == number)
-            rows = rows[np.argsort(wanted[rows], kind="stable")]
-            offset = residue * PERIOD / total
-            slot = np.floor((wanted[rows] - BEGIN - offset) / PERIOD).astype(np.int64)
-            order = np.arange(len(rows))
-            slot = order + np.minimum.accumulate((slot - order)[::-1])[::-1]
-            ids[rows] = slot * total + residue + 1
-            times[rows] = np.floor(BEGIN + slot * PERIOD + offset)
-        return ids, times
+        offset = residue * PERIOD / total
+        slot = np.floor((wanted - BEGIN - offset) / PERIOD).astype(np.int64)
+        port = epoch * total + residue
+        rows = np.lexsort((wanted, port))
+        # far apart, so that one minimum over all ports never reaches from one into another
+        apart = (port * _FAR)[rows]
+        order = np.arange(len(rows))
+        latest = slot[rows] + apart - order
+        slot[rows] = order + np.minimum.accumulate(latest[::-1])[::-1] - apart
+        return slot * total + residue + 1, np.floor(BEGIN + slot * PERIOD + offset)
 
     def origin(self, job_id: int) -> Place | None:
         """Read an id backwards; None for one that this cluster cannot have given."""

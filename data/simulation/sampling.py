@@ -63,7 +63,8 @@ def lay(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> tuple[Ints
     """Sample times of the parts: (row of each sample, time)."""
     if not parts:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    known: dict[str, int] = {machine.name: node_key(world, machine) for _, machine, _ in parts}
+    machines = {machine.name: machine for _, machine, _ in parts}
+    known = {name: node_key(world, machine) for name, machine in machines.items()}
     keys = np.array([known[machine.name] for _, machine, _ in parts], dtype=np.uint64)
     start = np.array([spell[0] for _, _, spell in parts])
     end = np.array([spell[1] for _, _, spell in parts])

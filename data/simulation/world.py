@@ -6,9 +6,11 @@ has the same answer in every process, whenever it was started.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import islice
+from threading import Lock
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from data.simulation.organization import build_organization
 
 CLUSTER = "larch"
 _LOOK_AHEAD = 44 * HOUR
+_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +53,33 @@ class World:
         self.faults = Faults(seed, self.machines)
         self.organization = build_organization(CLUSTER)
         self._numbers = Numbers(self.groups)
-        size = max(1024, 4 * len(self.groups))
-        self._epoch: Callable[[int, int], Epoch] = lru_cache(size)(self._decode)
-
-    def _decode(self, group: int, number: int) -> Epoch:
-        return decode(self.groups[group], number, self.faults, self._numbers)
+        self._most_kept = max(1024, 4 * len(self.groups))
+        self._kept: OrderedDict[tuple[int, int], Epoch] = OrderedDict()
+        self._lock = Lock()
 
     def epochs(self, since: float, until: float) -> Iterator[Epoch]:
         """All epochs that touch the span, group by group, in time order."""
-        for group in self.groups:
-            for number in range(group.epoch_at(since), group.epoch_at(until) + 1):
-                yield self._epoch(group.number, number)
+        keys = (
+            (group.number, number)
+            for group in self.groups
+            for number in range(group.epoch_at(since), group.epoch_at(until) + 1)
+        )
+        while part := list(islice(keys, _AT_ONCE)):
+            yield from self._epochs(part)
+
+    def _epochs(self, keys: Sequence[tuple[int, int]]) -> list[Epoch]:
+        """Decoded once, however many threads ask."""
+        with self._lock:
+            missing = [key for key in keys if key not in self._kept]
+            if missing:
+                wanted = [(self.groups[group], number) for group, number in missing]
+                self._kept.update(zip(missing, decode(wanted, self.faults, self._numbers), strict=True))
+            found = [self._kept[key] for key in keys]
+            for key in keys:
+                self._kept.move_to_end(key)
+            while len(self._kept) > self._most_kept:
+                self._kept.popitem(last=False)
+        return found
 
     def running(self, at: float) -> list[Ref]:
         """Attempts with start <= at < end, suspended ones too."""
@@ -101,7 +120,7 @@ class World:
         found = []
         for number in (first - 1, first, first + 1):
             if number % 2 == place.parity:
-                epoch = self._epoch(place.group, number)
+                (epoch,) = self._epochs([(place.group, number)])
                 hits = (epoch.jobs.job_id == job_id) | (epoch.jobs.array_id == job_id)
                 found += [Ref(epoch, row) for row in np.flatnonzero(hits).tolist()]
         return found
