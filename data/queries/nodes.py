@@ -54,7 +54,11 @@ class NodeDetail:
 
 def nodes(viewer: Viewer, sources: Sources, filter: NodeFilter | None = None, at: datetime | None = None) -> NodeList:
     """Answer with the nodes that fit the filter."""
-    whole = snapshot(viewer, sources, at=at)
+    return nodes_of(snapshot(viewer, sources, at=at), filter)
+
+
+def nodes_of(whole: ClusterSnapshot, filter: NodeFilter | None = None) -> NodeList:
+    """The nodes of a snapshot that its viewer may see already."""
     wanted = narrow(whole, filter)
     gpus: dict[str, list[Gpu]] = {}
     for gpu in wanted.gpus:
@@ -66,7 +70,11 @@ def nodes(viewer: Viewer, sources: Sources, filter: NodeFilter | None = None, at
 
 def node(viewer: Viewer, sources: Sources, name: str, at: datetime | None = None) -> NodeDetail:
     """Answer with one node; NotFound with the nearest names when there is none of that name."""
-    whole = snapshot(viewer, sources, at=at)
+    return node_of(snapshot(viewer, sources, at=at), name)
+
+
+def node_of(whole: ClusterSnapshot, name: str) -> NodeDetail:
+    """One node of a snapshot that its viewer may see already; NotFound as `node`."""
     wanted = name.strip().lower()
     found = next((one for one in whole.nodes if one.name.lower() == wanted), None)
     if found is None:
