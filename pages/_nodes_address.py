@@ -1,0 +1,126 @@
+"""The nodes' address: filters, moment and view; what cannot be used is named and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from components.elements import ANY
+from components.node_words import BUCKETS
+from components.nodes import VIEWS, NodesAnswer
+from data.errors import BadRequest
+from data.model import NodeFilter, Viewer
+from data.moment import parse_moment
+from data.narrowing import FilterOptions
+from data.queries.node_detail import nodes_view
+from data.sources import Sources
+
+MAX_TEXT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NodesAsked:
+    """What the address asks for. `ignored` says in words what could not be used."""
+
+    partition: str = ""
+    state: str = ""
+    model: str = ""
+    feature: str = ""
+    text: str = ""
+    view: str = VIEWS[0][0]
+    at: datetime | None = None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The filter values by their name in the address."""
+        return {
+            "partition": self.partition,
+            "state": self.state,
+            "model": self.model,
+            "feature": self.feature,
+            "q": self.text,
+        }
+
+    @property
+    def filter(self) -> NodeFilter:
+        return NodeFilter(
+            partitions=_one(self.partition),
+            states=_one(self.state),
+            models=_one(self.model),
+            features=_one(self.feature),
+            text=self.text,
+        )
+
+
+def parse_nodes_address(query: Mapping[str, str], now: datetime, zone: str) -> NodesAsked:
+    """Read the query string; never fails."""
+    ignored: list[str] = []
+    view = _text(query, "view")
+    if view and view not in dict(VIEWS):
+        ignored.append(f"view = “{view[:40]}” is none of {', '.join(key for key, _ in VIEWS)}.")
+        view = ""
+    return NodesAsked(
+        partition=_text(query, "partition"),
+        state=_text(query, "state"),
+        model=_text(query, "model"),
+        feature=_text(query, "feature"),
+        text=_text(query, "q"),
+        view=view or VIEWS[0][0],
+        at=moment_of(query, now, zone, ignored),
+        ignored=tuple(ignored),
+    )
+
+
+def moment_of(query: Mapping[str, str], now: datetime, zone: str, ignored: list[str]) -> datetime | None:
+    """The moment that `at` names; one that cannot be used is named in `ignored`."""
+    try:
+        return parse_moment(_text(query, "at"), now, ZoneInfo(zone))
+    except BadRequest as err:
+        ignored.append(f"at: {err}. {err.hint}")
+        return None
+
+
+def answer(asked: NodesAsked, viewer: Viewer, sources: Sources, base: str) -> NodesAnswer:
+    """The nodes that the address asks for. Raises SourceError when there is no picture at all."""
+    view = nodes_view(viewer, sources, asked.filter, asked.at)
+    known = _without_unknown(asked, view.options)
+    if known.filter != asked.filter:
+        view = nodes_view(viewer, sources, known.filter, known.at)
+    return NodesAnswer(
+        view=view,
+        chosen=known.chosen,
+        ignored=known.ignored,
+        is_staff=viewer.is_staff,
+        version="|".join((view.snapshot.version, *known.chosen.values())),
+        base=f"{base}/",
+        at=known.at.isoformat() if known.at else "",
+        now_href=base,
+    )
+
+
+def _without_unknown(asked: NodesAsked, options: FilterOptions) -> NodesAsked:
+    """Leave out, and name, what no node of this picture has. A state comes and goes: every known one is kept."""
+    have = {
+        "partition": options.partitions,
+        "state": tuple(BUCKETS),
+        "model": options.models,
+        "feature": options.features,
+    }
+    unknown = [key for key, values in have.items() if values and asked.chosen[key] and asked.chosen[key] not in values]
+    if not unknown:
+        return asked
+    said = [f"This cluster has no {key} “{asked.chosen[key][:40]}”." for key in unknown]
+    left = {key: "" if key in unknown else asked.chosen[key] for key in have}
+    return replace(asked, ignored=(*asked.ignored, *said), **left)
+
+
+def _text(query: Mapping[str, str], key: str) -> str:
+    text = str(query.get(key) or "").strip()[:MAX_TEXT]
+    return "" if text == ANY else text
+
+
+def _one(value: str) -> frozenset[str]:
+    return frozenset({value} if value else ())
