@@ -67,6 +67,12 @@ class LiveCluster:
         """The newest picture; never older than the last refresh, with the state and age of each source in it."""
         return self.picture().snapshot
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `snapshot` answers at once: there is a picture, and not one from before a long silence."""
+        held = self._newest()
+        return held is not None and abs(self._clock() - held.snapshot.made_at) <= self._refresh * _STALE_FACTOR
+
     def at(self, moment: datetime) -> ClusterSnapshot:
         """The picture of a past moment, as far as the sources know it; what they cannot know is in `unknown`.
 
@@ -76,6 +82,9 @@ class LiveCluster:
 
     def associations(self) -> tuple[Association, ...]:
         """Slurm's account tree, at most ten minutes old; waits for the first, empty while Slurm gives none."""
+        held = self._newest()
+        if held is not None and held.slow_tried is not None and self._clock() - held.slow_tried < SLOW_EVERY:
+            return held.associations
         picture = self.picture()
         if picture.slow_tried is None:
             picture = self._await(picture, min(self.lapse_seconds, _ACCOUNTS_PATIENCE_SECONDS))

@@ -29,6 +29,7 @@ class FixedLive:
     def __init__(self, shown: ClusterSnapshot) -> None:
         self.shown = shown
         self.asked = 0
+        self.is_ready = True
 
     def snapshot(self) -> ClusterSnapshot:
         self.asked += 1
