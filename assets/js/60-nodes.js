@@ -28,7 +28,7 @@
   function bar(value, tone) {
     if (value === null || value === undefined) return number(NOT, "fw-num fw-quiet-number");
     return make("div", { className: "fw-bar-cell" }, number(share(value)),
-      make("div", { className: "fw-bar" }, make("i", { className: tone || "", style: { width: Math.max(0, Math.min(100, value)) + "%" } })));
+      make("div", { className: "fw-cellbar" }, make("i", { className: tone || "", style: { width: Math.max(0, Math.min(100, value)) + "%" } })));
   }
 
   window.dashAgGridComponentFunctions = Object.assign(window.dashAgGridComponentFunctions || {}, {
@@ -63,7 +63,7 @@
       if (props.value === null || props.value === undefined || !row.held || row.measured / row.held >= 0.8) return bar(props.value);
       return make("div", { className: "fw-bar-cell", title: row.measured + " of " + row.held + " held GPUs measured" },
         make("span", { className: "fw-num" }, make("span", { className: "fw-icon fw-icon-partial fw-none", role: "img", "aria-label": "partial" }), share(props.value)),
-        make("div", { className: "fw-bar" }, make("i", { style: { width: Math.min(100, props.value) + "%" } })));
+        make("div", { className: "fw-cellbar" }, make("i", { style: { width: Math.min(100, props.value) + "%" } })));
     }
   });
 

@@ -1,0 +1,105 @@
+"""One node: its state and reason, its devices with every metric, their series, its jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash
+from dash import ClientsideFunction, Input, Output, State, clientside_callback, dcc, html
+from dash.development.base_component import Component
+
+from components.elements import panel_state
+from components.node_page import NodeAnswer, NodeParts, node_page, node_parts
+from components.overview import unavailable_page
+from components.shell import frame_data
+from data.errors import FullwarpError, NotFound
+from data.queries.live import snapshot
+from pages._node_address import NodeAsked, node_answer, parse_node_address
+from pages._request import backing, now, viewer
+
+dash.register_page(__name__, path_template="/nodes/<name>", title="Node - Fullwarp")
+
+SERIES = (Input("series-metric", "value"), Input("series-range", "value"), Input("series-span", "data"))
+
+
+def layout(name: str = "", **query: str) -> Component:
+    """The page with its first data in it."""
+    settings = backing().settings
+    asked = parse_node_address(name, query, now(), settings.site_timezone)
+    try:
+        return node_page(_answer(asked), refresh_seconds=settings.refresh_seconds)
+    except NotFound as err:
+        return _not_found(str(err), err.hint)
+    except FullwarpError as err:
+        return unavailable_page("The node cannot be shown now", [str(err), err.hint])
+
+
+def _answer(asked: NodeAsked) -> NodeAnswer:
+    base = dash.get_relative_path("/")
+    return node_answer(asked, viewer(), backing().sources, nodes_href=f"{base}nodes", jobs_base=f"{base}jobs/")
+
+
+def _not_found(title: str, hint: str) -> Component:
+    """The nearest names are in the hint, and a link to the list that holds the others."""
+    link = html.A("All nodes", href=dash.get_relative_path("/nodes"), className="fw-button fw-go")
+    inside = panel_state("empty", "none", title, [hint], [link])
+    return html.Section(
+        [html.H1("Node not found", className="fw-sr"), inside, dcc.Store(id="frame", data=_frame())],
+        className="fw-panel",
+    )
+
+
+def _frame() -> dict[str, Any] | None:
+    try:
+        return frame_data(snapshot(viewer(), backing().sources))
+    except FullwarpError:
+        return None
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("node-head", "children"),
+    Output("node-banner", "children"),
+    Output("node-kpis", "children"),
+    Output("node-devices", "children"),
+    Output("node-side", "children"),
+    Output("series-note", "children"),
+    Output("series-instead", "children"),
+    Output("series-data", "data"),
+    Output("series-table", "children"),
+    Output("frame", "data", allow_duplicate=True),
+    Output("node-version", "data"),
+    Input("tick", "n_intervals"),
+    *SERIES,
+    State("node-name", "data"),
+    State("node-version", "data"),
+    State("node-at", "data"),
+    prevent_initial_call=True,
+)
+def refresh_node(
+    _: int | None,
+    metric: str | None,
+    range_name: str | None,
+    span: dict[str, str] | None,
+    name: str | None,
+    seen: str | None,
+    at: str | None,
+) -> NodeParts:
+    """What a new picture, another metric or another span changes; nothing when all are the same."""
+    given = {"metric": metric, "range": range_name, "at": at}
+    if not range_name:
+        given |= {"from": (span or {}).get("from"), "to": (span or {}).get("to")}
+    query = {key: str(value) for key, value in given.items() if value}
+    asked = parse_node_address(name or "", query, now(), backing().settings.site_timezone)
+    try:
+        found = _answer(asked)
+    except NotFound as err:
+        raise dash.exceptions.PreventUpdate from err
+    if found.version == seen:
+        raise dash.exceptions.PreventUpdate
+    return node_parts(found)
+
+
+clientside_callback(
+    ClientsideFunction("fw", "drawSeries"), Output("series-drawn", "data"), Input("series-data", "data")
+)
+clientside_callback(ClientsideFunction("fw", "writeSeries"), *SERIES, prevent_initial_call=True)
