@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,13 @@ from flask import Flask, Request
 from components.shell import NavEntry, shell
 from data.model import Viewer
 from identity import Unidentified, request_viewer
+from pages._answers import Answers
 from pages._frame import connect_frame
+from pages._http.bundle import ICON, Bundles, serve_bundles
 from pages._http.gate import WARM_UP_KEY, WARM_UP_TOKEN, close_gate
 from pages._http.headers import add_headers
 from pages._http.health import add_health_routes
-from pages._http.index import index_string, skeleton
+from pages._http.index import app_entry, index_string
 from pages._http.not_found import set_not_found_status
 from pages._http.statics import serve_from_memory
 from pages._request import KEY, Backing, backing, viewer
@@ -34,30 +37,36 @@ log = logging.getLogger(__name__)
 
 
 class FullwarpDash(Dash):  # type: ignore[misc]  # dash counts as untyped
-    """Dash with the frame's outline in its index page, so that the first paint needs no script."""
+    """Dash with the first view in its index page, so that nobody waits for scripts, and with few files to load."""
+
+    bundles: Bundles
+    first_view: Callable[[], str]
 
     def interpolate_index(self, **parts: Any) -> str:
-        parts["app_entry"] = skeleton()
+        parts |= {"app_entry": app_entry(self.first_view()), "css": self.bundles.style_tag(), "favicon": ICON}
+        parts["scripts"] = self.bundles.script_tags(parts["scripts"])
         return str(super().interpolate_index(**parts))
 
 
 def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     """The app. Without `sources` it starts closed: give them later with `open_app` (after a fork)."""
+    from pages._first_view import first_view
+
     prefix = settings.serve.url_prefix
     server = Flask("fullwarp", static_folder=None)
-    server.config[KEY] = Backing(settings, sources)
+    server.config[KEY] = Backing(settings, sources, Answers.of(server))
     _before_pages(server, settings)
+    theme = (HERE / "assets" / "head" / "theme.js").read_text(encoding="utf-8")
     app = FullwarpDash(
         name="app",
         server=server,
         use_pages=True,
         pages_folder=str(HERE / "pages"),
         assets_folder=str(HERE / "assets"),
-        assets_ignore=r"theme\.js",
-        external_stylesheets=[f"{prefix}_vendor/bootstrap.min.css"],
+        assets_ignore=r".*",
         requests_pathname_prefix=prefix,
         routes_pathname_prefix=prefix,
-        index_string=index_string(prefix),
+        index_string=index_string(theme),
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
         include_pages_meta=False,
         title="Fullwarp",
@@ -66,8 +75,10 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
         add_log_handler=False,
     )
     app.layout = functools.partial(_layout, settings)
+    app.bundles = serve_bundles(server, prefix, HERE / "assets")
+    app.first_view = functools.partial(first_view, functools.partial(_frame, settings))
     connect_frame(app)
-    add_headers(app)
+    add_headers(app, [theme])
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)
     return app
@@ -75,7 +86,8 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
 
 def open_app(app: Dash, sources: Sources) -> None:
     """Give a closed app its sources; for each worker after the fork."""
-    backing(app.server).opened = sources
+    own = backing(app.server)
+    own.opened, own.answers = sources, Answers.of(app.server)
 
 
 def warm_up(app: Dash) -> None:
@@ -105,16 +117,20 @@ def _before_pages(server: Flask, settings: Settings) -> None:
 
 
 def _layout(settings: Settings) -> Component:
+    return _frame(settings, dash.page_container)
+
+
+def _frame(settings: Settings, page: Any, here: str = "") -> Component:
     return shell(
         [
-            NavEntry(page["name"], page["relative_path"], page["icon"])
+            NavEntry(page["name"], page["relative_path"], page["icon"], page["relative_path"] == here)
             for page in dash.page_registry.values()
             if page.get("icon")
         ],
         viewer(),
         settings.cluster,
         product_version(),
-        dash.page_container,
+        page,
     )
 
 

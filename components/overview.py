@@ -75,9 +75,11 @@ def overview_parts(found: OverviewAnswer) -> Parts:
     )
 
 
-def overview_page(found: OverviewAnswer, metric: str, group: str, *, refresh_seconds: float) -> Component:
-    """The whole page with its first data."""
-    parts = overview_parts(found)
+def overview_page(
+    found: OverviewAnswer, metric: str, group: str, *, refresh_seconds: float, parts: Parts | None = None
+) -> Component:
+    """The whole page with its first data; `parts` are those of `found` where they are made already."""
+    parts = parts or overview_parts(found)
     head = [html.H1("Overview"), html.Span(parts.head, id="overview-head", className="fw-note"), _filters(found)]
     panel = map_panel(parts.map, parts.instead, parts.legend, parts.note, metric=metric, group=group)
     side = html.Div(parts.attention, id="overview-attention", className="fw-side")

@@ -22,6 +22,7 @@ class NavEntry:
     name: str
     path: str
     icon: str
+    is_here: bool = False
 
 
 def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str, page: Any) -> Component:
@@ -60,7 +61,7 @@ def _nav_link(entry: NavEntry) -> Component:
     return dcc.Link(
         [icon(entry.icon), html.Span(entry.name, className="fw-label")],
         href=entry.path,
-        className="fw-nav-link",
+        className="fw-nav-link fw-is-here" if entry.is_here else "fw-nav-link",
         title=entry.name,
     )
 

@@ -30,7 +30,7 @@ def answer(asked: Asked, viewer: Viewer, sources: Sources, *, now_href: str = "/
         chosen=known.chosen,
         ignored=known.ignored,
         is_staff=viewer.is_staff,
-        version="|".join((whole.version, *known.chosen.values())),
+        version="|".join((whole.version if known.at is None else f"at {known.at.isoformat()}", *asked.chosen.values())),
         at=known.at.isoformat() if known.at else "",
         now_href=now_href,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from flask import Flask, current_app, g
 
 from data.errors import FullwarpError, SourceUnreachable
 from data.model import Association, Viewer
+from pages._answers import Answers
 
 if TYPE_CHECKING:
     from data.sources import Sources
@@ -25,6 +26,7 @@ class Backing:
 
     settings: Settings
     opened: Sources | None = None
+    answers: Answers | None = None
 
     @property
     def sources(self) -> Sources:
@@ -32,6 +34,10 @@ class Backing:
         if self.opened is None:
             raise SourceUnreachable("The sources are not open yet.", hint="The server is starting; try again.")
         return self.opened
+
+    def finished(self, parts: tuple[str, ...], make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
+        """The finished answer of this name, made once (see `Answers`)."""
+        return make() if self.answers is None else self.answers.get(parts, make)
 
     def associations(self) -> Iterable[Association]:
         """Slurm's account tree; empty while it cannot be had, which makes nobody staff."""

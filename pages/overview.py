@@ -6,12 +6,11 @@ from typing import Any
 
 import dash
 from dash import ClientsideFunction, Input, Output, State, clientside_callback
-from dash.development.base_component import Component
 
-from components.overview import Parts, overview_page, overview_parts, unavailable_page
+from components.overview import Parts, unavailable_page
 from data.errors import FullwarpError
 from pages._overview_address import parse_address
-from pages._overview_answer import answer
+from pages._overview_view import finished_page, finished_parts, version_of
 from pages._request import backing, now, viewer
 
 dash.register_page(__name__, path="/", name="Overview", title="Overview - Fullwarp", icon="grid", order=0)
@@ -26,15 +25,13 @@ FILTERS = (
 VIEW = (Input("map-metric", "value"), Input("map-group", "value"))
 
 
-def layout(**query: str) -> Component:
+def layout(**query: str) -> Any:
     """The page with its first data in it."""
-    settings = backing().settings
-    asked = parse_address(query, now(), settings.site_timezone)
+    asked = parse_address(query, now(), backing().settings.site_timezone)
     try:
-        found = answer(asked, viewer(), backing().sources, now_href=dash.get_relative_path("/"))
+        return finished_page(asked, viewer())
     except FullwarpError as err:
         return unavailable_page("The picture cannot be made now", [str(err), err.hint])
-    return overview_page(found, asked.metric, asked.group, refresh_seconds=settings.refresh_seconds)
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
@@ -70,10 +67,9 @@ def refresh(
     }  # fmt: skip
     query = {key: str(value) for key, value in given.items() if value}
     asked = parse_address(query, now(), backing().settings.site_timezone)
-    found = answer(asked, viewer(), backing().sources, now_href=dash.get_relative_path("/"))
-    if found.version == seen:
+    if version_of(asked) == seen:
         raise dash.exceptions.PreventUpdate
-    return overview_parts(found)
+    return finished_parts(asked, viewer())
 
 
 clientside_callback(ClientsideFunction("fw", "drawMap"), Output("map-drawn", "data"), Input("map-data", "data"), *VIEW)

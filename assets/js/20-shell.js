@@ -69,8 +69,9 @@ window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, {
     return [frame.as_of, frame.sources, frame.cluster];
   },
   markPage: function (pathname) {
-    document.querySelectorAll(".fw-nav-link").forEach(function (link) {
-      if (new URL(link.href).pathname === pathname) link.setAttribute("aria-current", "page");
+    document.querySelectorAll("#react-entry-point .fw-nav-link").forEach(function (link) {
+      var path = new URL(link.href).pathname;
+      if (path === pathname || (path.slice(-1) !== "/" && pathname.indexOf(path + "/") === 0)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     });
   }

@@ -13,7 +13,7 @@ from pages._http.messages import message_page
 
 ViewerOf = Callable[[Request], Viewer | None]
 
-OPEN_FOLDERS = ("assets/", "_dash-component-suites/", "_vendor/")
+OPEN_FOLDERS = ("assets/", "_dash-component-suites/", "_bundle/")
 OPEN_PATHS = ("healthz", "_favicon.ico")
 WARM_UP_KEY = "fullwarp.warm_up"
 WARM_UP_TOKEN = object()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Iterable
+from hashlib import sha256
+
 from dash import Dash
 from flask import Flask, Response
 
@@ -12,13 +16,15 @@ _POLICY = (
 )
 
 
-def content_security_policy(app: Dash) -> str:
-    """The policy, with the hashes of the inline scripts that Dash itself writes."""
-    return _POLICY.format(hashes=" ".join(sorted(set(app.csp_hashes()))))
+def content_security_policy(app: Dash, scripts: Iterable[str] = ()) -> str:
+    """The policy, with the hashes of the inline scripts that Dash itself writes and of `scripts`."""
+    own = (b64encode(sha256(text.encode()).digest()).decode() for text in scripts)
+    return _POLICY.format(hashes=" ".join(sorted({*app.csp_hashes(), *(f"'sha256-{one}'" for one in own)})))
 
 
-def add_headers(app: Dash) -> None:
-    """Set the headers on every answer; pages and data are never stored by caches in between."""
+def add_headers(app: Dash, scripts: Iterable[str] = ()) -> None:
+    """Set the headers on every answer; pages and data are never stored by caches in between. `scripts` are the inline
+    ones of the index page."""
 
     server: Flask = app.server
 
@@ -29,5 +35,5 @@ def add_headers(app: Dash) -> None:
         response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
         response.headers.setdefault("Cache-Control", "no-store")
         if response.mimetype == "text/html":
-            response.headers["Content-Security-Policy"] = content_security_policy(app)
+            response.headers["Content-Security-Policy"] = content_security_policy(app, scripts)
         return response

@@ -1,15 +1,13 @@
-"""The index page: theme before the first paint, and the frame's outline until the app draws it."""
+"""The index page: theme before the first paint, one style sheet, and the first view until the app has drawn its own."""
 
 from __future__ import annotations
-
-from html import escape
 
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
 {%metas%}
 <title>{%title%}</title>
-<script src="PREFIXassets/head/theme.js"></script>
+<script>THEME</script>
 {%favicon%}
 {%css%}
 </head>
@@ -24,23 +22,28 @@ INDEX = """<!DOCTYPE html>
 """
 
 
-def index_string(prefix: str) -> str:
-    """Dash's index template for an app under `prefix`."""
-    return INDEX.replace("PREFIX", escape(prefix, quote=True))
+def index_string(theme_script: str) -> str:
+    """Dash's index template with the theme's script in it."""
+    return INDEX.replace("THEME", theme_script)
 
 
-def skeleton() -> str:
-    """The outline of frame and Overview in the shape that the data will have; replaced when the app starts."""
+def app_entry(first_view: str) -> str:
+    """Where the app draws itself, unseen below the first view until it has something to show."""
+    return f'<div id="first-view" aria-hidden="true" inert>{first_view}</div><div id="react-entry-point"></div>'
+
+
+def skeleton(*, is_overview: bool) -> str:
+    """The inside of the page in the shape that its data will have."""
+    body = _overview() if is_overview else f'<div class="fw-panel fw-bones">{_item() * 8}</div>'
+    return f'<div class="fw-late"><div class="fw-head">{_bone(6, 1.25)}</div>{body}</div>'
+
+
+def _overview() -> str:
     return (
-        '<div id="react-entry-point"><div class="fw-shell" aria-busy="true" aria-label="Loading">'
-        '<div class="fw-nav"><span class="fw-brand"><span class="fw-icon fw-icon-brand"></span>'
-        '<span class="fw-label">Fullwarp</span></span></div><div class="fw-top"></div>'
-        f'<div class="fw-page"><div class="fw-head">{_bone(6, 1.25)}</div>'
         f'<div class="fw-panel fw-kpis">{_kpi() * 7}</div>'
         f'<div class="fw-columns"><div class="fw-panel"><div class="fw-panel-head">{_bone(6, 1)}</div>'
         f'<div class="fw-map-body">{_rack() * 8}</div></div>'
         f'<div class="fw-panel fw-side"><div class="fw-panel-head">{_bone(8, 1)}</div>{_item() * 6}</div></div>'
-        "</div></div></div>"
     )
 
 

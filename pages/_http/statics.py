@@ -15,10 +15,10 @@ from pathlib import Path
 import brotli
 import flask_bootstrap
 from dash.fingerprint import check_fingerprint
-from flask import Flask, Response, request, send_from_directory
+from flask import Flask, Response, request
 from flask.typing import ResponseReturnValue
 
-STATIC_FOLDERS = ("assets/", "_dash-component-suites/", "_vendor/")
+STATIC_FOLDERS = ("assets/", "_dash-component-suites/", "_bundle/")
 MAX_BYTES = 64 * 2**20
 COMPRESSIBLE = ("text/", "application/javascript", "application/json", "image/svg")
 LEAST_COMPRESSED = 1024
@@ -90,10 +90,6 @@ def serve_from_memory(server: Flask, prefix: str) -> None:
             return _keep(shelf, response)
         return response if response.is_streamed else compressed(response, _wanted())
 
-    @server.get(f"{prefix}_vendor/<name>")
-    def _vendor(name: str) -> Response:
-        return send_from_directory(VENDOR_FOLDER, name, max_age=300)
-
 
 def _keep(shelf: Shelf, response: Response) -> Response:
     """Put a whole static file on the shelf, unless it came from there."""
@@ -102,7 +98,7 @@ def _keep(shelf: Shelf, response: Response) -> Response:
     if kept is None:
         response.direct_passthrough = False
         mimetype = response.mimetype or "application/octet-stream"
-        body, used = encode(response.get_data(), mimetype, key[1], quality=9)
+        body, used = encode(response.get_data(), mimetype, key[1], quality=5)
         etag = hashlib.blake2b(body, digest_size=12).hexdigest()
         kept = Kept(body, mimetype, etag, used, _cache_control())
         shelf.put(key, kept)
@@ -116,7 +112,7 @@ def _wanted() -> str:
 def _shelf_key() -> tuple[str, str, bool]:
     """The file, the coding, and whether the address names a version: never the version itself, which callers choose."""
     path, fingerprinted = check_fingerprint(request.path)
-    return (path, _wanted(), fingerprinted or "m" in request.args)
+    return (path, _wanted(), fingerprinted or "m" in request.args or "/_bundle/" in path)
 
 
 def _cache_control() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 
+from pages._request import backing
 from tests.services.web import PREFIX, USER
 
 
@@ -17,12 +18,13 @@ def index(web_app: Any) -> BeautifulSoup:
 
 
 def test_the_theme_is_set_before_any_style_sheet(web_app: Any) -> None:
-    loaded = [tag.get("src") or tag.get("href") for tag in index(web_app).head.select("script, link[rel=stylesheet]")]
-    assert loaded[0] == f"{PREFIX}assets/head/theme.js"
+    first, second = index(web_app).head.select("script, link[rel=stylesheet]")
+    assert "data-bs-theme" in first.string and second["href"].startswith(f"{PREFIX}_bundle/fullwarp-")
 
 
-def test_the_outline_has_the_shape_of_the_page(web_app: Any) -> None:
-    entry = index(web_app).select_one("#react-entry-point")
+def test_without_a_picture_the_outline_has_the_shape_of_the_page(web_app: Any) -> None:
+    backing(web_app.server).opened = None
+    entry = index(web_app).select_one("#first-view")
     assert [len(entry.select(part)) for part in (".fw-nav", ".fw-top", ".fw-kpis > .fw-kpi", ".fw-group")] == [
         1,
         1,
@@ -33,7 +35,7 @@ def test_the_outline_has_the_shape_of_the_page(web_app: Any) -> None:
 
 def test_the_plotly_bundle_is_not_loaded_with_the_page(web_app: Any) -> None:
     scripts = [str(tag.get("src")) for tag in index(web_app).select("script[src]")]
-    assert any("dash_core_components" in address for address in scripts)
+    assert any("dash_core_components" in address for address in scripts) and len(scripts) < 10
     assert [address for address in scripts if "plotly" in address] == []
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import dash
+import orjson
 import pytest
 from flask import g
 
@@ -107,7 +108,8 @@ def refreshed(web_app: Any, viewer: Viewer, *given: str | None, at: str = "") ->
 
     with web_app.server.test_request_context("/warp/"):
         g.fullwarp_viewer = viewer
-        return refresh(1, *given, at)
+        parts = refresh(1, *given, at)
+        return type(parts)(*orjson.loads(orjson.dumps(list(parts))))
 
 
 def test_a_tick_without_news_changes_nothing(web_app: Any) -> None:

@@ -1,0 +1,52 @@
+"""Finished answers, kept as bytes for each (picture, viewer, address): made once, however many ask at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from flask import Flask
+from flask_caching import Cache
+
+from data.model import Viewer
+
+SECONDS = 120
+MOST = 400
+_LOCKS = 64
+
+
+def scope_of(viewer: Viewer) -> str:
+    """What decides which answer a viewer gets: staff share theirs, everybody else has an own one."""
+    if viewer.is_staff:
+        return "staff"
+    accounts = (sorted(viewer.accounts), sorted(viewer.coordinated_accounts))
+    return repr((viewer.user, viewer.role.value, viewer.visibility.value, accounts))
+
+
+@dataclass
+class Answers:
+    """The cache of one process, with a lock in front of each key: flask-caching alone computes every miss."""
+
+    cache: Cache = field(default_factory=lambda: Cache(config={"CACHE_TYPE": "SimpleCache", "CACHE_THRESHOLD": MOST}))
+    locks: tuple[threading.Lock, ...] = field(default_factory=lambda: tuple(threading.Lock() for _ in range(_LOCKS)))
+
+    @classmethod
+    def of(cls, server: Flask) -> Answers:
+        """An empty cache, tied to the app."""
+        made = cls()
+        made.cache.init_app(server)
+        return made
+
+    def get(self, parts: tuple[str, ...], make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
+        """What is kept under `parts`, or what `make` gives now. An error is not kept."""
+        key = hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
+        found = self.cache.get(key)
+        if found is None:
+            with self.locks[int(key[:8], 16) % _LOCKS]:
+                found = self.cache.get(key)
+                if found is None:
+                    found = make()
+                    self.cache.set(key, found, timeout=SECONDS)
+        return tuple(found)

@@ -1,0 +1,84 @@
+"""What every page loads, in a few files: each request costs the first view a round trip and a turn of the server.
+
+Our own scripts and style sheets are one file each, Bootstrap's style sheet with ours. Of Dash's scripts those that
+stand alone are put together; those that load parts of themselves need their own address and keep it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from flask import Flask, Response, abort
+
+from pages._http.statics import VENDOR_FOLDER
+
+FOLDER = "_bundle/"
+ICON = (
+    '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,%3Csvg xmlns=%27http://www.w3.org/2000/svg%27 '
+    "viewBox=%270 0 16 16%27%3E%3Cpath fill=%27%237E8691%27 "
+    'd=%27M0 1h3v14H0zm4.4 0h3v14h-3zm4.3 0h3v14h-3zM13 1h3v14h-3z%27/%3E%3C/svg%3E">'
+)
+_SCRIPT = re.compile(r'<script src="([^"]+)"></script>')
+_SCRIPT_NAME = "dash-renderer-{}.js"  # Dash looks for this word in its index page
+_NOT_USED = re.compile(r"/dash/dash_table/")
+
+
+@dataclass(slots=True)
+class Bundles:
+    """Files by name; a name carries the hash of its content. `read` gives the bytes behind an address of the app."""
+
+    prefix: str
+    assets: Path
+    read: Callable[[str], bytes]
+    _files: dict[str, tuple[bytes, str]] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    def style_tag(self) -> str:
+        """Bootstrap first, so that ours wins."""
+        parts = [VENDOR_FOLDER / "bootstrap.min.css", *sorted((self.assets / "css").glob("*.css"))]
+        return f'<link rel="stylesheet" href="{self._keep(_joined(parts), "text/css", "fullwarp-{}.css")}">'
+
+    def script_tags(self, tags: str) -> str:
+        """Dash's script tags with the same scripts in fewer files; our own come first. Inline ones stay."""
+        addresses = tuple(address for address in _SCRIPT.findall(tags) if not _NOT_USED.search(address))
+        if addresses not in self._known:
+            self._known[addresses] = "\n".join(f'<script src="{one}"></script>' for one in self._merged(addresses))
+        return self._known[addresses] + _SCRIPT.sub("", tags).strip()
+
+    def _merged(self, addresses: Iterable[str]) -> Iterable[str]:
+        own = _joined(sorted((self.assets / "js").glob("*.js")), b"\n;\n")
+        bodies = [("", own), *((address, self.read(address)) for address in addresses)]
+        for is_alone, group in groupby(bodies, lambda one: b"currentScript" in one[1]):
+            found = list(group)
+            if is_alone:
+                yield from (address for address, _ in found)
+            else:
+                yield self._keep(b"\n;\n".join(body for _, body in found), "application/javascript", _SCRIPT_NAME)
+
+    def _keep(self, body: bytes, mimetype: str, name: str) -> str:
+        name = name.format(hashlib.blake2b(body, digest_size=9).hexdigest())
+        self._files[name] = (body, mimetype)
+        return f"{self.prefix}{FOLDER}{name}"
+
+    def serve(self, name: str) -> Response:
+        """The file of this name; 404 for any other."""
+        if name not in self._files:
+            abort(404)
+        body, mimetype = self._files[name]
+        return Response(body, mimetype=mimetype)
+
+
+def _joined(paths: Iterable[Path], between: bytes = b"\n") -> bytes:
+    return between.join(path.read_bytes() for path in paths)
+
+
+def serve_bundles(server: Flask, prefix: str, assets: Path) -> Bundles:
+    """Add the route and give the bundles; the files are read when a page first needs them."""
+    bundles = Bundles(prefix, assets, lambda address: server.test_client().get(address).data)
+    server.add_url_rule(f"{prefix}{FOLDER}<name>", "bundle", bundles.serve)
+    return bundles
