@@ -25,7 +25,11 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True)
 class Sources:
-    """What every query stands on. `recent` keeps answers about single jobs for half a minute."""
+    """What every query stands on.
+
+    `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
+    hour, `digests` what people used on such days for six hours.
+    """
 
     settings: Settings
     scheduler: SchedulerSource
@@ -33,6 +37,8 @@ class Sources:
     live: LiveCluster
     clock: Clock
     recent: Recent = field(default_factory=Recent)
+    days: Recent = field(default_factory=lambda: Recent(3600.0, 10))
+    digests: Recent = field(default_factory=lambda: Recent(6 * 3600.0, 64))
 
     def associations(self) -> tuple[Association, ...]:
         """Slurm's account tree, at most ten minutes old; empty while Slurm does not give it."""

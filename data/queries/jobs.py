@@ -100,7 +100,7 @@ def jobs(
 
 def job_rows(viewer: Viewer, whole: ClusterSnapshot, wanted: JobFilter) -> list[JobRow]:
     """Rows of the jobs in a snapshot that the viewer may see and the filter lets through."""
-    seen = [job for job in whole.jobs if job.job_id and may_see(viewer, job) and _fits(job, wanted)]
+    seen = [job for job in whole.jobs if job.job_id and may_see(viewer, job) and fits_filter(job, wanted)]
     held: dict[int, list[Gpu]] = {}
     for gpu in whole.gpus:
         for job_id in gpu.job_ids:
@@ -135,7 +135,8 @@ def _sort_key(sort: str) -> Callable[[JobRow], Any]:
     return SORTS[name]
 
 
-def _fits(job: Job, wanted: JobFilter) -> bool:
+def fits_filter(job: Job, wanted: JobFilter) -> bool:
+    """Whether the filter lets the job through."""
     return (
         (not wanted.states or job.state in wanted.states)
         and (not wanted.users or job.user in wanted.users)

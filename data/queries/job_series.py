@@ -1,0 +1,158 @@
+"""One metric of one job over time, per device: for plots. One read of the metrics a time, kept for half a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from data.errors import BadRequest, SourceError
+from data.metrics.registry import METRICS
+from data.model import Scope, Series, Viewer, Window
+from data.queries.job_report import JobAnswer, job_answer
+from data.report import GpuUse, JobReport, UseSource
+from data.sources import Sources
+
+PLOTTED = ("gpu_utilization", "sm_activity", "gpu_memory_used_bytes", "power_watts")
+MOST_SHOWN = 16
+_MOST_POINTS = 720
+_LEAST_POINTS = 120
+_MOST_SAMPLES = 250_000
+_GAP = 1.6  # points further apart than this many steps have a gap between them
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSeries:
+    """One device: `times` are seconds since the window's start, `values` in the metric's unit; a gap is an absent
+    point. `idle` are the stretches (from, to) in which every point was idle. `metric` is what was read: GR stands in
+    for UTIL on a slice. Without points the device was not measured."""
+
+    gpu: GpuUse
+    metric: str
+    times: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()
+    idle: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobSeries:
+    """`devices` are the worst first, at most as many as asked for, of `total`. `failed` = the metrics did not
+    answer."""
+
+    metric: str
+    window: Window | None
+    step_seconds: float = 0.0
+    devices: tuple[DeviceSeries, ...] = ()
+    total: int = 0
+    failed: bool = False
+
+
+def job_series(
+    viewer: Viewer,
+    sources: Sources,
+    job_id: str,
+    metric: str = PLOTTED[0],
+    at: datetime | None = None,
+    most: int | None = MOST_SHOWN,
+) -> JobSeries:
+    """Answer with the series of a job's devices. Raises as `job_answer`, and BadRequest for a metric not plotted."""
+    return series_of(sources, job_answer(viewer, sources, job_id, at), metric, most)
+
+
+def series_of(sources: Sources, answer: JobAnswer, metric: str, most: int | None = MOST_SHOWN) -> JobSeries:
+    """The series of an answer that the viewer was given already."""
+    if metric not in PLOTTED:
+        raise BadRequest(f"{metric!r} is not plotted", hint=f"Choose one of {', '.join(PLOTTED)}.")
+    report = answer.report
+    gpus = report.allocated_gpus
+    window = _window(report)
+    if window is None or not gpus or report.gpu_source in (UseSource.JS1, UseSource.SLURM):
+        return JobSeries(metric, window, total=len(gpus))
+    step = max(report.interval_seconds or 30.0, window.seconds / _points(len(gpus)))
+    names = (metric, "graphics_engine_activity") if metric == "gpu_utilization" else (metric,)
+    key = ("series", report.job.key, names, report.at)
+    try:
+        read = sources.recent.get(key, lambda: tuple(sources.metrics.series(names, window, _scope(report), step)))
+    except SourceError:
+        return JobSeries(metric, window, step, total=len(gpus), failed=True)
+    shown = sorted(gpus, key=_worst_first)[:most]
+    devices = tuple(_device(gpu, names, read, report, window, step) for gpu in shown)
+    return JobSeries(metric, window, step, devices, len(gpus))
+
+
+def _window(report: JobReport) -> Window | None:
+    start = report.job.start_time
+    end = min(report.job.end_time or report.at, report.at)
+    return None if start is None or end <= start else Window(start, end)
+
+
+def _points(devices: int) -> int:
+    return max(_LEAST_POINTS, min(_MOST_POINTS, _MOST_SAMPLES // devices))
+
+
+def _scope(report: JobReport) -> Scope:
+    """By the job's own label where the metrics know it, which they do where a device was joined by it."""
+    parts = report.components or (report,)
+    labels = frozenset(name for part in parts for name in (str(part.job.job_id), part.job.display_id))
+    if all(gpu.join is not None and gpu.join.value == "job_label" for gpu in report.allocated_gpus):
+        return Scope(job_labels=labels)
+    return Scope(labels, frozenset(node for part in parts for node in part.job.nodes))
+
+
+def _worst_first(gpu: GpuUse) -> tuple[bool, float, float]:
+    """Most idle first, then least used; what was not measured last."""
+    use = gpu.utilization
+    return (use is None, -(gpu.idle_share or 0.0), use or 0.0)
+
+
+def _device(
+    gpu: GpuUse, names: Sequence[str], read: Iterable[Series], report: JobReport, window: Window, step: float
+) -> DeviceSeries:
+    own = _own(gpu, read, report)
+    name = next((name for name in _names(gpu, names) if name in own), names[0])
+    if name not in own:
+        return DeviceSeries(gpu, name)
+    start, end = window.start.timestamp(), window.end.timestamp()
+    points = [(time - start, value) for time, value in own[name] if start <= time <= end + step]
+    times, values = tuple(time for time, _ in points), tuple(value for _, value in points)
+    return DeviceSeries(gpu, name, times, values, idle_stretches(times, values, METRICS[name].idle_epsilon, step))
+
+
+def _names(gpu: GpuUse, names: Sequence[str]) -> Sequence[str]:
+    return names[::-1] if gpu.is_slice else names
+
+
+def _own(gpu: GpuUse, read: Iterable[Series], report: JobReport) -> dict[str, list[tuple[float, float]]]:
+    """The points of this device under this job's label or under none, by metric; never those of another job."""
+    if gpu.device is None:
+        return {}
+    parts = report.components or (report,)
+    labels = {name for part in parts for name in (str(part.job.job_id), part.job.display_id)}
+    found: dict[str, dict[float, float]] = {}
+    for one in read:
+        if one.device is not None and one.device.key == gpu.device.key and one.job_label in (*labels, None, ""):
+            found.setdefault(one.metric, {}).update(zip(one.times, one.values, strict=True))
+    return {metric: sorted(points.items()) for metric, points in found.items() if points}
+
+
+def idle_stretches(
+    times: Sequence[float], values: Sequence[float], epsilon: float | None, step: float
+) -> tuple[tuple[float, float], ...]:
+    """Runs of at least two idle points without a gap between them; () for a metric that does not tell idleness."""
+    found: list[tuple[float, float]] = []
+    if epsilon is None:
+        return ()
+    start = last = None
+    for time, value in zip(times, values, strict=True):
+        if value > epsilon or (last is not None and time - last > _GAP * step):
+            _close(found, start, last)
+            start = last = None
+        if value <= epsilon:
+            start, last = (time if start is None else start), time
+    _close(found, start, last)
+    return tuple(found)
+
+
+def _close(found: list[tuple[float, float]], start: float | None, last: float | None) -> None:
+    if start is not None and last is not None and last > start:
+        found.append((start, last))
