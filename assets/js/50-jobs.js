@@ -1,0 +1,49 @@
+// Lists of jobs: clicks set Stores, the Stores make the address; Back lets Dash draw the list of that address.
+(function () {
+  "use strict";
+  var ANY = "*", PICKS = ["state", "user", "account", "partition"];
+  var KEYS = ["show", "sort", "offset", "state", "user", "account", "partition", "days", "q"];
+  var DEFAULTS = { show: "running", days: "1", offset: "0" };
+
+  function set(id, value) { dash_clientside.set_props(id, { data: value }); }
+  function isList() { return Boolean(document.getElementById("jobs-table")); }
+
+  function writeJobsUrl() {
+    var given = arguments;
+    if (!isList()) return;
+    var params = new URLSearchParams(location.search);
+    KEYS.forEach(function (key, place) {
+      var value = given[place] === null || given[place] === undefined ? "" : String(given[place]);
+      if (value && value !== DEFAULTS[key]) params.set(key, value); else params.delete(key);
+    });
+    if (params.get("show") !== "finished") params.delete("days");
+    var search = params.toString() ? "?" + params.toString() : "";
+    if (search === location.search) return;
+    history.pushState(history.state, "", location.pathname + search + location.hash);
+  }
+
+  // Another list or filter begins at its first row.
+  function changed(id, value) {
+    if (id !== "jobs-offset") set("jobs-offset", "0");
+    if (id === "jobs-show") { set("jobs-sort", ""); set("jobs-state", ""); }
+    set(id, value);
+  }
+
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest("[data-set]");
+    if (button) changed(button.getAttribute("data-set"), button.getAttribute("data-value"));
+    if (!event.target.closest("[data-clear-jobs]")) return;
+    PICKS.forEach(function (key) { set("jobs-" + key, ""); });
+    set("jobs-offset", "0");
+    dash_clientside.set_props("jobs-text", { value: "" });
+  });
+
+  document.addEventListener("change", function (event) {
+    var id = event.target.id || "", key = id.replace("jobs-pick-", "");
+    if (id.indexOf("jobs-pick-") !== 0) return;
+    changed("jobs-" + key, event.target.value === ANY ? "" : event.target.value);
+  });
+
+  window.dash_clientside = Object.assign({}, window.dash_clientside);
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeJobsUrl: writeJobsUrl });
+})();

@@ -1,0 +1,52 @@
+"""Asks for what a job's page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+
+from components.job_page import JobView
+from data.errors import NotFound
+from data.model import Viewer
+from data.queries.job_context import Ahead, ahead, neighbors
+from data.queries.job_report import job_answer
+from data.queries.job_series import PLOTTED, series_of
+from data.queries.live import snapshot
+from data.queries.pending import Waiting, waiting
+from data.sources import Sources
+from pages._address import choice_of, moment_of
+
+
+def job_view(viewer: Viewer, sources: Sources, job_id: str, query: Mapping[str, str], base: str) -> JobView:
+    """One answer. Raises NotFound, BadRequest and SourceError as `job_answer`."""
+    ignored: list[str] = []
+    at = moment_of(query, sources.clock(), sources.settings.site_timezone, ignored)
+    metric = choice_of(query, "metric", PLOTTED, PLOTTED[0], ignored)
+    shows_all = choice_of(query, "all", ("1",), "", ignored) == "1"
+    answer = job_answer(viewer, sources, job_id, at)
+    job = answer.report.job
+    row = _waiting(viewer, sources, job.display_id, at) if job.start_time is None and job.end_time is None else None
+    return JobView(
+        job_id=job_id,
+        answer=answer,
+        series=series_of(sources, answer, metric, None if shows_all else 16),
+        snapshot=snapshot(viewer, sources, at=at),
+        limits=sources.settings.judgement,
+        neighbors=neighbors(viewer, sources, job, at) if job.end_time is None else (),
+        waiting=row,
+        ahead=ahead(viewer, sources, row, at) if row is not None else Ahead(),
+        shows_all=shows_all,
+        is_staff=viewer.is_staff,
+        base=base,
+        at=at.isoformat() if at else "",
+        now_href=f"{base}jobs/{job_id}",
+        ignored=tuple(ignored),
+    )
+
+
+def _waiting(viewer: Viewer, sources: Sources, display_id: str, at: datetime | None) -> Waiting | None:
+    """None for a job that started or was cancelled since the picture was made."""
+    with suppress(NotFound):
+        return waiting(viewer, sources, display_id, at)
+    return None
