@@ -89,7 +89,7 @@ def _power(detail: NodeDetail) -> Kpi:
         "GPU power",
         number(use.power_watts),
         "W",
-        f"of {number(use.power_cards)} / {count(use.cards, 'card')}",
+        f"{number(use.power_cards)} of {count(use.cards, 'card')}",
         help=help,
     )
 

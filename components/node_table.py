@@ -102,7 +102,7 @@ COLUMNS: list[dict[str, Any]] = [
         "minWidth": 116,
         "width": 124,
     },
-    _number("idle", "Idle", "GPUs held", "Held by a job that does not use them now.", 74, cellRenderer="FwIdle"),
+    _number("idle", "Idle", "of held", "Held by a job that does not use them now.", 68, cellRenderer="FwIdle"),
     _number("free", "Free", "GPUs", "Held by nobody, on a node that takes jobs.", 60),
     _share(
         "utilization",
@@ -114,8 +114,8 @@ COLUMNS: list[dict[str, Any]] = [
     _share("cpu", "CPUs", "Cores given to jobs, of all of the node."),
     _number(
         "load",
-        "CPU load",
-        "mean",
+        "Load",
+        "CPU",
         "Load average of the node as slurmd reports it.",
         74,
         cellRendererParams={"decimals": 1},

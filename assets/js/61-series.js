@@ -140,20 +140,10 @@
 
   function chosen(id) { var field = document.getElementById(id); return field && field.value ? new Date(field.value) / 1000 : null; }
 
-  // Copies the lines beside the button; says so for two seconds.
-  function copy(button) {
-    var code = button.closest("[data-code]").querySelector("code"), before = button.textContent;
-    navigator.clipboard.writeText(code.textContent).then(function () {
-      button.textContent = "Copied";
-      setTimeout(function () { button.textContent = before; }, 2000);
-    });
-  }
-
   document.addEventListener("click", function (event) {
     var button = event.target.closest("button");
     if (!button) return;
     if (button.hasAttribute("data-span")) show(chosen("series-from") || drawn.start, chosen("series-to") || Date.now() / 1000);
-    if (button.hasAttribute("data-copy-code")) copy(button);
     if (button.hasAttribute("data-all-columns")) {
       var on = button.closest(".fw-panel").classList.toggle("fw-all-columns");
       button.setAttribute("aria-pressed", on ? "true" : "false");
