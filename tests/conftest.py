@@ -8,7 +8,12 @@ from typing import NoReturn
 
 import pytest
 
-pytest_plugins: list[str] = ["tests.services.slurm", "tests.services.prometheus", "tests.services.redis", "tests.services.web"]
+pytest_plugins: list[str] = [
+    "tests.services.slurm",
+    "tests.services.prometheus",
+    "tests.services.redis",
+    "tests.services.web",
+]
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared"
 
