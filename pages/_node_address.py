@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from components.node_page import NodeAnswer
@@ -54,7 +53,7 @@ def parse_node_address(name: str, query: Mapping[str, str], now: datetime, zone:
     span = _span(query, now, zone, ignored)
     chosen = _choice(query, "range", tuple(key for key, _ in RANGES), DEFAULT_RANGE, ignored)
     return NodeAsked(
-        name=unquote(name)[:MAX_NAME],
+        name=name[:MAX_NAME],
         metric=metric,
         range_name=chosen if span is None else "",
         since=span.start if span else None,

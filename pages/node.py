@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 import dash
 from dash import ClientsideFunction, Input, Output, State, clientside_callback, dcc, html
@@ -25,7 +26,7 @@ SERIES = (Input("series-metric", "value"), Input("series-range", "value"), Input
 def layout(name: str = "", **query: str) -> Component:
     """The page with its first data in it."""
     settings = backing().settings
-    asked = parse_node_address(name, query, now(), settings.site_timezone)
+    asked = parse_node_address(unquote(name), query, now(), settings.site_timezone)
     try:
         return node_page(_answer(asked), refresh_seconds=settings.refresh_seconds)
     except NotFound as err:
