@@ -53,9 +53,9 @@ def code_block(name: str, lines: Sequence[str]) -> Component:
         **{"data-copy": copied, "aria-label": f"Copy the lines of the {name}"},
     )
     rows = [html.Span([_shown(line), "\n"], className=_kind(line)) for line in lines]
-    head = html.Div([html.Span(name), button], className="fw-code-head")
+    head = html.Div([html.Span(name), button], className="fw-lines-head")
     box = html.Pre(html.Code(rows), tabIndex="0", role="region", **{"aria-label": f"Lines of the {name}"})
-    return html.Div([head, box], className="fw-code")
+    return html.Div([head, box], className="fw-lines")
 
 
 def _shown(line: str) -> str:

@@ -14,6 +14,7 @@ from data.queries.job_series import MOST_SHOWN, PLOTTED, DeviceSeries, JobSeries
 from data.report import GpuUse
 from data.words import GIB, count, duration, number, percent
 
+_WORTH_A_MARK = 0.1  # share of the time; a start-up of minutes is not worth one
 CHOICES = tuple((name, METRICS[name].label) for name in PLOTTED)
 _SCALES = {"ratio": (1000.0, "%"), "bytes": (10.0 / GIB, "GiB"), "watts": (1.0, "W")}
 _DIVISORS = {"%": 10, "GiB": 10, "W": 1}
@@ -31,8 +32,8 @@ def chart_panel(series: JobSeries, *, is_hidden: bool, shows_all: bool) -> Compo
     legend = html.Div(
         [
             html.Span([html.Span(className="fw-line-swatch"), html.Span("measured")]),
-            html.Span([html.Span(className="fw-idle-swatch"), "idle: exactly 0 in every sample"]),
-            html.Span("drag over a chart to zoom, Esc for the whole run", className="fw-unit fw-zoom-hint"),
+            html.Span([html.Span(className="fw-idle-swatch"), "idle: exactly 0"]),
+            html.Span("drag to zoom, Esc resets", className="fw-unit fw-zoom-hint"),
             html.Button(
                 "Whole run", type="button", className="fw-button fw-small", hidden=True, **{"data-zoom-out": "1"}
             ),
@@ -115,6 +116,7 @@ def _row(one: DeviceSeries, series: JobSeries, factor: float, several: bool) -> 
         "name": device_name(one.gpu, with_node=several),
         "mean": _mean(one, series.metric),
         "foot": _foot(one, series),
+        "warn": (one.gpu.idle_share or 0.0) >= _WORTH_A_MARK,
         "idle": [[round(first), round(last)] for first, last in one.idle],
         "t": [round(time) for time in one.times],
         "v": [round(value * factor) for value in one.values],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dash import html
@@ -33,7 +33,7 @@ def hours_parts(hours: GpuHours) -> tuple[tuple[str, str, float], ...]:
 
 def hours_bar(hours: GpuHours) -> Component:
     """The stack with its legend in words; parts of nothing are not drawn."""
-    parts = [part for part in hours_parts(hours) if part[2] > 0.005]
+    parts = [part for part in hours_parts(hours) if part[2] >= 0.05]
     total = sum(amount for _, _, amount in parts) or 1.0
     stack = [
         html.Span(style={"width": f"{100 * amount / total:.2f}%"}, className=f"fw-hours-{kind}")
@@ -78,7 +78,7 @@ def _node_table(nodes: Sequence[NodeUse], base: str) -> Component:
     columns = (
         Column("Node", place="main"),
         Column("GPUs", "", "", True),
-        Column("UTIL", "%", "", True, METRICS["gpu_utilization"].help),
+        Column("UTIL", "%", "", True, METRICS["gpu_utilization"].help, "value"),
         Column("GPU MEM", "%", "", True, METRICS["gpu_memory_used_bytes"].help),
         Column("CPU", "%", "", True, METRICS["cpu_seconds"].help),
         Column("MEM", "%", "", True, METRICS["memory_used_bytes"].help),
@@ -101,13 +101,13 @@ def _gpu_table(report: JobReport, base: str) -> Component:
     groups = _alike(report.gpus)
     columns = (
         Column("GPU", place="main"),
-        Column("UTIL", "%", "", True, METRICS["gpu_utilization"].help),
+        Column("UTIL", "%", "", True, METRICS["gpu_utilization"].help, "value"),
         Column("Idle", "% of time", "", True, "Share of samples in which it did nothing at all."),
         *(Column(METRICS[name].label, "%", "", True, METRICS[name].help) for name in _RATIOS),
         Column("GPU MEM", "GiB", "", True, f"{METRICS['gpu_memory_used_bytes'].help} The peak."),
         Column("Power", "W", "", True, METRICS["power_watts"].help),
     )
-    rows = [[_name(group, report, base), *_numbers(group[0])] for group in groups[:_MOST_ROWS]]
+    rows = [[_name(group, report, base), *_numbers(group)] for group in groups[:_MOST_ROWS]]
     return data_table(columns, rows, caption=f"GPUs of the job{_cut(len(groups))}")
 
 
@@ -116,24 +116,30 @@ def _cut(amount: int) -> str:
 
 
 def _alike(gpus: Sequence[GpuUse]) -> list[list[GpuUse]]:
-    """GPUs of one node that show the same in every column stand in one row ("2–7, each")."""
+    """GPUs of one node that never did anything stand in one row ("2–7, each"); all others for themselves."""
     groups: dict[Any, list[GpuUse]] = {}
     for place, gpu in enumerate(gpus):
-        known = gpu.device is not None and gpu.device.index is not None and not gpu.is_slice
-        same = (gpu.node, gpu.is_allocated, gpu.is_shared, *_numbers(gpu)) if known else place
-        groups.setdefault(same, []).append(gpu)
+        is_known = gpu.device is not None and gpu.device.index is not None and not gpu.is_slice
+        same = (gpu.node, gpu.is_allocated, gpu.is_shared, gpu.utilization_metric)
+        groups.setdefault(same if is_known and gpu.is_idle else place, []).append(gpu)
     return list(groups.values())
 
 
-def _numbers(gpu: GpuUse) -> list[str]:
-    used, power = gpu.memory.used, gpu.mean("power_watts")
+def _numbers(group: Sequence[GpuUse]) -> list[str]:
+    """The cells of a row; of several GPUs the least and the most, where they differ."""
     return [
-        points(gpu.utilization),
-        points(gpu.idle_share),
-        *(points(gpu.mean(name)) for name in _RATIOS),
-        DASH if used is None else number(used / GIB, 1),
-        DASH if power is None else number(power),
+        _range([gpu.utilization for gpu in group], points),
+        _range([gpu.idle_share for gpu in group], points),
+        *(_range([gpu.mean(name) for gpu in group], points) for name in _RATIOS),
+        _range([gpu.memory.used for gpu in group], lambda used: DASH if used is None else number(used / GIB, 1)),
+        _range([gpu.mean("power_watts") for gpu in group], lambda power: DASH if power is None else number(power)),
     ]
+
+
+def _range(values: Sequence[float | None], words: Callable[[float | None], str]) -> str:
+    known = [value for value in values if value is not None]
+    texts = list(dict.fromkeys([words(min(known)), words(max(known))])) if known else [DASH]
+    return "–".join(texts)
 
 
 def _name(group: Sequence[GpuUse], report: JobReport, base: str) -> Component:

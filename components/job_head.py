@@ -27,7 +27,7 @@ def job_head(report: JobReport, base: str) -> list[Component]:
         *([chip(_kind(job))] if job.is_batch is not None else []),
         *(chip(flag.replace("_", " ").lower()) for flag in job.state_flags[:3]),
     ]
-    return [html.Div(title, className="fw-job-title"), html.Dl(list(_facts(report, base)), className="fw-facts")]
+    return [html.Div(title, className="fw-job-title"), html.Dl(list(_facts(report, base)), className="fw-jobfacts")]
 
 
 def _kind(job: Job) -> str:

@@ -103,7 +103,7 @@ def _peak(part: Share) -> str:
 def _gpu_words(report: JobReport) -> str:
     use = report.utilization
     if use.measured == use.total and use.total:
-        return f"mean of {count(use.total, 'GPU')}, {duration(report.elapsed_seconds)}"
+        return f"mean of {count(use.total, 'GPU')}"
     text = f"{of(use.measured, use.total, 'GPU')} measured"
     if use.low is not None and use.high is not None and use.measured:
         text += f", so {percent(use.low)} to {percent(use.high)}"

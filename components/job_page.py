@@ -16,6 +16,7 @@ from components.job_head import job_banner, job_head
 from components.job_meters import meters
 from components.job_side import attempts_panel, neighbors_panel, waiting_panel, what_it_runs
 from components.shell import frame_data
+from data.efficiency import Level
 from data.model import ClusterSnapshot
 from data.queries.job_context import Ahead, NodeNeighbors
 from data.queries.job_report import JobAnswer
@@ -92,13 +93,13 @@ def job_page(view: JobView, *, refresh_seconds: float) -> Component:
     charts = chart_panel(view.series, is_hidden=parts.chart_hidden, shows_all=view.shows_all)
     return html.Div(
         [
-            html.Div([_crumbs(view), html.Div(parts.head, id="job-head"), _actions()], className="fw-job-head"),
+            html.Div([_crumbs(view), _actions(), html.Div(parts.head, id="job-head")], className="fw-job-head"),
             html.Div(parts.banner, id="job-banner"),
             html.Div(parts.meters, id="job-meters"),
             html.Div(
                 [
-                    html.Div([charts, html.Div(parts.main, id="job-main", className="fw-stack")], className="fw-stack"),
-                    html.Div(parts.side, id="job-side", className="fw-stack"),
+                    html.Div([charts, html.Div(parts.main, id="job-main", className="fw-pile")], className="fw-pile"),
+                    html.Div(parts.side, id="job-side", className="fw-pile"),
                 ],
                 className="fw-job-columns",
             ),
@@ -149,4 +150,7 @@ def _why_none(view: JobView) -> str:
         return f"Nothing is judged before {least / 60:.0f} min."
     if report.gpu_count and not report.measured_gpus:
         return "The GPUs of this job were not measured, so nothing can be said of them."
+    judged = report.judgements.get("gpu")
+    if judged is not None and judged.level in (Level.LOW, Level.BAD):
+        return "Its use is low, and none of the causes known here fits: see when it was idle."
     return "Nothing was found that should be changed."

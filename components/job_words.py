@@ -36,11 +36,11 @@ def state_word(state: str) -> str:
 def state_cell(state: str) -> Component:
     """Mark and word of a state."""
     mark = STATE_MARKS.get(state, ("bad", "bad"))
-    return html.Span([icon(*mark), state_word(state)], className="fw-state-word")
+    return html.Span([icon(*mark), state_word(state)], className="fw-jobstate")
 
 
 def chip(children: object, tone: str = "") -> Component:
-    return html.Span(children, className="fw-chip" + (f" fw-chip-{tone}" if tone else ""))
+    return html.Span(children, className="fw-tag" + (f" fw-tag-{tone}" if tone else ""))
 
 
 def job_href(base: str, display_id: str) -> str:

@@ -20,7 +20,12 @@ from data.queries.live import snapshot
 from pages._job_answer import job_view
 from pages._request import backing, viewer
 
-dash.register_page(__name__, path_template="/jobs/<job_id>", title="Job - Fullwarp")
+
+def _title(job_id: str = "") -> str:
+    return f"Job {unquote(job_id)[:40]} - Fullwarp"
+
+
+dash.register_page(__name__, path_template="/jobs/<job_id>", title=_title)
 
 
 def layout(job_id: str = "", **query: str) -> Component:

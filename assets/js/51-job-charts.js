@@ -47,7 +47,7 @@
       svg("path", { d: "M0 " + (1 + part * (HEIGHT - 2)) + "H" + WIDTH, class: "fw-grid-line" }, picture);
     });
     svg("path", { d: path(row), class: "fw-series" }, picture);
-    svg("rect", { x: 0, y: 0, width: 0, height: HEIGHT, class: "fw-brush" }, picture);
+    svg("rect", { x: 0, y: 0, width: 0, height: HEIGHT, class: "fw-zoom-area" }, picture);
     return picture;
   }
 
@@ -68,10 +68,10 @@
     html("b", "", row.name, head).title = row.name;
     if (row.as !== shown.label) html("span", "fw-unit", row.as, head);
     html("span", "fw-mean", row.mean, head);
-    var area = html("div", "fw-plot" + (row.t.length ? "" : " fw-no-samples"), undefined, figure);
+    var area = html("div", "fw-smallplot" + (row.t.length ? "" : " fw-no-samples"), undefined, figure);
     if (row.t.length) area.appendChild(plot(row)); else html("span", "fw-unit", "no samples", area);
     var foot = html("div", "fw-small-foot", undefined, figure);
-    if (row.foot.indexOf("idle ") === 0) html("span", "fw-icon fw-icon-waste fw-waste", undefined, foot).setAttribute("aria-hidden", "true");
+    if (row.warn) html("span", "fw-icon fw-icon-waste fw-waste", undefined, foot).setAttribute("aria-hidden", "true");
     html("span", "", row.foot, foot);
     figure.fwRow = row;
     return figure;
@@ -81,6 +81,7 @@
     var target = box();
     if (!target) return;
     target.replaceChildren();
+    target.dataset.few = shown && shown.rows.length < 4 ? String(shown.rows.length) : "";
     target.tabIndex = shown ? 0 : -1;
     target.setAttribute("role", "group");
     target.setAttribute("aria-label", "Charts. Plus and minus zoom, arrows move, Escape shows the whole run.");
@@ -113,7 +114,7 @@
   }
   function brush() {
     var low = Math.min(drag.from, drag.to) * WIDTH, wide = Math.abs(drag.to - drag.from) * WIDTH;
-    document.querySelectorAll("#job-charts .fw-brush").forEach(function (one) { one.setAttribute("x", low); one.setAttribute("width", wide); });
+    document.querySelectorAll("#job-charts .fw-zoom-area").forEach(function (one) { one.setAttribute("x", low); one.setAttribute("width", wide); });
   }
 
   // Under the pointer the head shows the sample's time and value; elsewhere the mean.
@@ -128,7 +129,7 @@
   function unread(figure) { figure.querySelector(".fw-mean").textContent = figure.fwRow.mean; }
 
   document.addEventListener("pointerdown", function (event) {
-    var area = event.target.closest && event.target.closest("#job-charts .fw-plot");
+    var area = event.target.closest && event.target.closest("#job-charts .fw-smallplot");
     if (!area || !shown || event.button !== 0 || event.pointerType !== "mouse") return;
     var at = place(event, area);
     drag = { area: area, from: at, to: at };
@@ -137,7 +138,7 @@
   });
   document.addEventListener("pointermove", function (event) {
     if (drag) { drag.to = place(event, drag.area); brush(); return; }
-    var area = shown && event.target.closest && event.target.closest("#job-charts .fw-plot");
+    var area = shown && event.target.closest && event.target.closest("#job-charts .fw-smallplot");
     if (area) read(event, area);
   });
   document.addEventListener("pointerout", function (event) {

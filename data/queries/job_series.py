@@ -99,10 +99,11 @@ def _scope(report: JobReport) -> Scope:
     return Scope(labels, frozenset(node for part in parts for node in part.job.nodes))
 
 
-def _worst_first(gpu: GpuUse) -> tuple[bool, float, float]:
-    """Most idle first, then least used; what was not measured last."""
-    use = gpu.utilization
-    return (use is None, -(gpu.idle_share or 0.0), use or 0.0)
+def _worst_first(gpu: GpuUse) -> tuple[bool, float, float, str, int]:
+    """Most idle first, then least used, in whole percent; what was not measured last; alike ones by their place."""
+    use, index = gpu.utilization, gpu.device.index if gpu.device is not None else None
+    idle = round(gpu.idle_share or 0.0, 2)
+    return (use is None, -idle, round(use or 0.0, 2), gpu.node, -1 if index is None else index)
 
 
 def _device(

@@ -215,4 +215,9 @@ def _findings(
         inventory=inventory,
     )
     facts = JobFacts(report, settings.findings, settings.judgement, partition_facts(job, whole.nodes, whole.partitions))
-    return [JobFinding(job, one) for one in find(facts)]
+    return [JobFinding(job, replace(one, title=title_of_window(one.title))) for one in find(facts)]
+
+
+def title_of_window(title: str) -> str:
+    """A title without "never" and "ever": before the window it may have been otherwise."""
+    return title.replace("was ever used", "was used").replace("never used", "not used")

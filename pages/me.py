@@ -1,0 +1,56 @@
+"""My jobs: the viewer's own page, and the callbacks that it shares with /users/<user>."""
+
+from __future__ import annotations
+
+import dash
+from dash import Input, Output, State
+from dash.development.base_component import Component
+
+from components.user_month import month_panel
+from components.user_page import UserParts, user_parts
+from data.queries.users import user_past
+from pages._request import backing, viewer
+from pages._user_page import user_layout, user_view
+
+dash.register_page(__name__, path="/me", name="My jobs", title="My jobs - Fullwarp", icon="user", order=3)
+
+
+def layout(**query: str) -> Component:
+    """The viewer's own page."""
+    return user_layout(viewer().user, query, "/me")
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("user-note", "children"),
+    Output("user-banner", "children"),
+    Output("user-kpis", "children"),
+    Output("user-running", "children"),
+    Output("user-pending", "children"),
+    Output("user-findings", "children"),
+    Output("frame", "data", allow_duplicate=True),
+    Output("user-version", "data"),
+    Input("tick", "n_intervals"),
+    State("user-name", "data"),
+    State("user-at", "data"),
+    State("user-version", "data"),
+    prevent_initial_call=True,
+)
+def refresh(_: int | None, user: str, at: str, seen: str) -> UserParts:
+    """What a new picture changes; nothing when it is the same."""
+    view = user_view(user, {"at": at} if at else {}, "/me")
+    if view.version == seen:
+        raise dash.exceptions.PreventUpdate
+    return user_parts(view)
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("user-month", "children"),
+    Output("user-days", "disabled"),
+    Input("user-days", "n_intervals"),
+    State("user-name", "data"),
+    prevent_initial_call=True,
+)
+def read_on(_: int | None, user: str) -> tuple[Component, bool]:
+    """Read some more of the 30 days; the rest comes with the next call."""
+    past = user_past(viewer(), backing().sources, user, backing().sources.clock())
+    return month_panel(past), past.is_whole
