@@ -116,7 +116,8 @@ class Fleet:
                 return None
             number = len(self._devices)
             self._devices.append(device)
-        self._devices[number] = _completed(self._devices[number], device)
+        else:
+            self._devices[number] = _completed(self._devices[number], device)
         if not is_job_scoped:
             self._nodes.add(device.node)
         self._ids[device] = number

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,6 +20,15 @@ from data.metrics.registry import METRICS
 from data.metrics.values import Floats, job_label, prom_value, screen
 
 _Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The raw values of one term: value n is of origin n."""
+
+    term: Term
+    origins: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
 
 
 class Columns:
@@ -40,27 +50,31 @@ class Columns:
         self._origin_device: list[int] = []
         self._origin_job: list[str] = []
         self._alive: dict[int, dict[str, Sighting]] = defaultdict(dict)
-        self._values: dict[Term, tuple[list[int], list[float]]] = {}
+        self._cells: dict[Term, Cell] = {}
         self._value_jobs: dict[int, tuple[str, ...]] | None = None
 
-    def add_value(self, labels: Labels, value: float, terms: Sequence[Term]) -> None:
+    def cell(self, term: Term) -> Cell:
+        """Where the values of a term go."""
+        return self._cells.setdefault(term, Cell(term))
+
+    def add_value(self, labels: Labels, value: float, cells: Sequence[Cell]) -> None:
         """Take a value row (its labels without the name)."""
         texts = tuple(labels.items())
         origin = self._origins.get(texts)
         if origin is None:
             origin = self._origins[texts] = self._new_origin(labels)
-        for term in terms:
-            if not term.match or all(labels.get(label) == wanted for label, wanted in term.match):
-                origins, raw = self._values.setdefault(term, ([], []))
-                origins.append(origin)
-                raw.append(value)
+        for cell in cells:
+            match = cell.term.match
+            if not match or all(labels.get(label) == wanted for label, wanted in match):
+                cell.origins.append(origin)
+                cell.values.append(value)
 
     def add_device(self, labels: Labels) -> None:
         """Take a row that tells a device in full, and a job label of it that is alive."""
         sighting = sight(self.bound.dialect, self._site, labels)
         if sighting is not None and sighting.device is not None:
             job = first_label(labels, self._job_labels)
-            number = self._number(labels, job)
+            number = self._number(labels, job, sighting)
             self.sightings[number] = sighting
             self._alive[number][job] = sighting
 
@@ -83,10 +97,9 @@ class Columns:
 
     def jobs_by_value(self) -> dict[int, tuple[str, ...]]:
         """Job ids that the exporter gives as the value of a series of its own."""
-        origins, raw = self._values.get(Term(self.bound.job_value), ([], []))
-        ids = (
-            (self._origin_device[origin], prom_value((0, value))) for origin, value in zip(origins, raw, strict=True)
-        )
+        cell = self.cell(Term(self.bound.job_value))
+        pairs = zip(cell.origins, cell.values, strict=True)
+        ids = ((self._origin_device[origin], prom_value((0, value))) for origin, value in pairs)
         return {number: (str(int(job)),) for number, job in ids if job and number >= 0}
 
     def _jobs_of_values(self) -> dict[int, tuple[str, ...]]:
@@ -101,9 +114,9 @@ class Columns:
 
     def _term_values(self, term: Term, metric: str, dropped: Counter[str]) -> Floats:
         """The largest value of each device over the rows that count: jobs that share it repeat the same one."""
-        origins, raw = self._values.get(term, ([], []))
-        values, kept = screen(np.array(raw, np.float64), term.scale, METRICS[metric], dropped)
-        origin = np.array(origins, np.intp)
+        cell = self.cell(term)
+        values, kept = screen(np.array(cell.values, np.float64), term.scale, METRICS[metric], dropped)
+        origin = np.array(cell.origins, np.intp)
         device = np.array(self._origin_device, np.intp)[origin] if len(origin) else origin
         kept &= device >= 0
         if len(origin) and self.sightings:
@@ -138,17 +151,17 @@ class Columns:
         self._origin_job.append(job)
         return len(self._origin_job) - 1
 
-    def _number(self, labels: Labels, job: str) -> int:
-        """The number of the device, -1 when the labels name none."""
+    def _number(self, labels: Labels, job: str, known: Sighting | None = None) -> int:
+        """The number of the device (`known` if it was read already), -1 when the labels name none."""
         host, index, piece = (first_label(labels, names) for names in self._roles)
         key = (host, index, piece, job if self.bound.dialect.scope == "job" else "")
         number = self._devices.get(key)
         if number is None:
-            number = self._devices[key] = self._new_device(labels)
+            sighting = known or sight(self.bound.dialect, self._site, labels)
+            number = self._devices[key] = self._new_device(sighting)
         return number
 
-    def _new_device(self, labels: Labels) -> int:
-        sighting = sight(self.bound.dialect, self._site, labels)
+    def _new_device(self, sighting: Sighting | None) -> int:
         if sighting is None or sighting.device is None:
             return -1
         self.sightings.append(sighting)

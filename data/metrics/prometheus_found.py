@@ -74,7 +74,10 @@ class Found:
         return fresh
 
     def _find_dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
-        bound = self._bind(self.names(start, end)) or self._bind(self._names_by_query(end))
+        names = self.names(start, end)
+        if end is not None:  # of the past, an index may name a part only (samples that came out of order)
+            names = [*names, *self._names_by_query(end)]
+        bound = self._bind(names) or self._bind(self._names_by_query(end))
         return tuple(replace(each, present=self._labels(each, start, end)) for each in bound)
 
     def _bind(self, names: Iterable[str]) -> list[BoundDialect]:

@@ -33,7 +33,7 @@ def health_of(connection: Connection, site: Site, found: Found, cluster_label: s
         exporters = found.dialects(None, None)
     except SourceError as err:
         return SourceHealth(reachable=False, error=str(err), hint=err.hint)
-    clusters = _clusters(connection, cluster_label)
+    clusters = _clusters(connection, cluster_label, exporters)
     missing = missing_metrics(exporters)
     return SourceHealth(
         reachable=True,
@@ -99,10 +99,13 @@ def _interval(found: Found, exporters: Sequence[BoundDialect]) -> float | None:
     return None
 
 
-def _clusters(connection: Connection, cluster_label: str) -> tuple[str, ...]:
+def _clusters(connection: Connection, cluster_label: str, exporters: Sequence[BoundDialect]) -> tuple[str, ...]:
+    """Values of the labels that tell clusters apart; one that no exporter's series have is not asked for."""
+    is_told = bool(exporters) and all(bound.present for bound in exporters)
     values: set[str] = set()
     for label in filter(None, dict.fromkeys((cluster_label, *_CLUSTER_LABELS))):
-        values.update(_label_values(connection, label, ""))
+        if not is_told or any(label in bound.present for bound in exporters):
+            values.update(_label_values(connection, label, ""))
     return tuple(sorted(values))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import ipaddress
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -19,6 +17,7 @@ from prometheus_api_client import PrometheusConnect
 from urllib3.exceptions import HTTPError
 from urllib3.util.retry import Retry
 
+from data.collection import without_collection
 from data.errors import SettingsError, SourceError, SourceGarbled, SourceTimeout, SourceUnreachable
 from data.metrics.prometheus_auth import Authorization
 from data.metrics.prometheus_deadline import Deadline, DeadlineAdapter
@@ -61,10 +60,6 @@ class Connection(PrometheusConnect):  # type: ignore[misc]
         """Evaluate at one moment (seconds since 1970); None = now by the server's own clock."""
         parameters = {"query": query} if at is None else {"query": query, "time": f"{at:.3f}"}
         return self.ask("/api/v1/query", parameters, method=self._method, tries=tries)
-
-    def query_range(self, query: str, start: float, end: float, step: float) -> Answer:
-        span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
-        return self.ask("/api/v1/query_range", {"query": query, **span}, method=self._method)
 
     def ask(self, path: str, parameters: Mapping[str, Any], *, method: str = "GET", tries: int | None = None) -> Answer:
         """Ask with retries; raises a SourceError (or SettingsError for unreadable secrets).
@@ -158,19 +153,6 @@ def _read(response: requests.Response, body: bytes, url: str) -> Answer:
         )
     notes = [*(known.get("warnings") or []), *(known.get("infos") or [])]
     return Answer(known["data"], tuple(map(str, notes)))
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Hold Python's cycle search off: it would walk again and again over an answer that is being built up
-    (72,000 rows: 0.38 s instead of 0.09)."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _session(settings: MetricsSettings, url: str) -> requests.Session:
