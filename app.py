@@ -16,6 +16,7 @@ from flask import Flask, Request
 
 from components.shell import NavEntry, shell
 from data.model import Viewer
+from data.queries.day import DayKeeper
 from identity import Unidentified, request_viewer
 from pages._answers import Answers
 from pages._frame import connect_frame
@@ -51,6 +52,7 @@ class FullwarpDash(Dash):  # type: ignore[misc]  # dash counts as untyped
 def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     """The app. Without `sources` it starts closed: give them later with `open_app` (after a fork)."""
     from pages._first_view import first_view
+    from pages._search import add_search
 
     prefix = settings.serve.url_prefix
     server = Flask("fullwarp", static_folder=None)
@@ -78,6 +80,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     app.bundles = serve_bundles(server, prefix, HERE / "assets")
     app.first_view = functools.partial(first_view, functools.partial(_frame, settings))
     connect_frame(app)
+    add_search(server, prefix)
     add_headers(app, [theme])
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)
@@ -87,7 +90,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
 def open_app(app: Dash, sources: Sources) -> None:
     """Give a closed app its sources; for each worker after the fork."""
     own = backing(app.server)
-    own.opened, own.answers = sources, Answers.of(app.server)
+    own.opened, own.answers, own.day = sources, Answers.of(app.server), DayKeeper()
 
 
 def warm_up(app: Dash) -> None:

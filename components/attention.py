@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.elements import icon
@@ -24,6 +24,7 @@ class AttentionRow:
     context: Any
     amount: int | None
     what: str
+    href: str = ""
 
 
 def attention_panel(rows: Sequence[AttentionRow]) -> Component:
@@ -47,4 +48,6 @@ def _list(rows: Sequence[AttentionRow]) -> Component:
 def _row(row: AttentionRow) -> Component:
     said = [html.Div(row.title, className="fw-title"), html.Div(row.context, className="fw-context")]
     affected = [] if row.amount is None else [html.B(number(row.amount)), html.Div(row.what, className="fw-what")]
-    return html.Li([icon(*row.mark), html.Div(said), html.Div(affected, className="fw-count")])
+    parts = [icon(*row.mark), html.Div(said), html.Div(affected, className="fw-count")]
+    link = dcc.Link(parts, href=row.href, className="fw-line") if row.href else html.Div(parts, className="fw-line")
+    return html.Li(link)

@@ -10,17 +10,22 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.attention import attention_panel
+from components.compare import compare_panel
 from components.elements import Choice, panel_state, select_filter, short_model
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
 from components.map_payload import DeviceKey, map_payload
 from components.overview_attention import attention_rows
-from components.overview_kpis import overview_kpis
+from components.overview_kpis import KpiView, overview_kpis
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import ClusterSnapshot
+from data.queries.day import DayOfUse
 from data.queries.live import Overview
+from data.totals import Totals
 from data.words import count, number
+
+_CLEAR_NAME = {"data-clear-name": "1", "title": "Show all nodes again"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class OverviewAnswer:
     version: str
     at: str = ""
     now_href: str = "/"
+    now: Totals | None = None
+    day: DayOfUse | None = None
 
 
 class Parts(NamedTuple):
@@ -48,6 +55,7 @@ class Parts(NamedTuple):
 
     head: Any
     banner: Any
+    then: Any
     kpis: Any
     note: Any
     legend: Any
@@ -64,12 +72,13 @@ def overview_parts(found: OverviewAnswer) -> Parts:
     return Parts(
         head=_head(snapshot),
         banner=_banner(found),
-        kpis=kpi_panel(overview_kpis(overview.totals, is_known=bool(snapshot.nodes))),
+        then=compare_panel(overview.totals, found.now, snapshot.time) if found.now else "",
+        kpis=kpi_panel(overview_kpis(overview.totals, is_known=bool(snapshot.nodes), view=_kpi_view(found))),
         note=_matches(found),
         legend=legend(overview.totals.use, found.chosen.get("state", "")) if snapshot.gpus else "",
         instead=nothing_to_draw(snapshot),
         map=map_payload(snapshot, found.shown),
-        attention=attention_panel(attention_rows(overview.attention)),
+        attention=attention_panel(attention_rows(overview.attention, found.now_href, found.at)),
         frame=frame_data(snapshot),
         version=found.version,
     )
@@ -87,16 +96,24 @@ def overview_page(
         [
             html.Div(head, className="fw-head"),
             html.Div(parts.banner, id="overview-banner"),
+            html.Div(parts.then, id="overview-then"),
             html.Div(parts.kpis, id="overview-kpis"),
             html.Div([panel, side], className="fw-columns"),
             dcc.Store(id="overview-version", data=found.version),
             dcc.Store(id="overview-at", data=found.at),
+            dcc.Store(id="overview-compare", data="1" if found.now else ""),
             dcc.Store(id="filter-text", data=found.chosen.get("q", "")),
             dcc.Store(id="frame", data=parts.frame),
             dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
         ],
         className="fw-ticking",
     )
+
+
+def _kpi_view(found: OverviewAnswer) -> KpiView:
+    is_filtered = any(value for key, value in found.chosen.items() if key != "state")
+    words = "only known for now" if found.at else "being added up"
+    return KpiView(found.now_href, found.at, found.day, words, is_filtered)
 
 
 def _head(snapshot: ClusterSnapshot) -> str:
@@ -133,7 +150,8 @@ def _filters(found: OverviewAnswer) -> Component:
         select_filter(f"filter-{key}", label, choices, chosen.get(key, ""), any_word)
         for key, label, choices, any_word in rows
     ]
-    return html.Div(filters, className="fw-filters", role="group", **{"aria-label": "Filters"})
+    name = html.Button(id="filter-name", type="button", className="fw-button fw-filter-name", **_CLEAR_NAME)
+    return html.Div([name, *filters], className="fw-filters", role="group", **{"aria-label": "Filters"})
 
 
 def _same(values: Sequence[str]) -> Sequence[Choice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from components.attention import AttentionRow
 from components.elements import SOURCE_NAMES, age
@@ -30,16 +31,24 @@ _TITLES = {
 _WHAT = {"node_down": "down", "node_drained": "drained", "idle_job": "idle", "silent_node": "unseen"}
 
 
-def attention_rows(found: Iterable[Attention]) -> Sequence[AttentionRow]:
-    """Rows by GPUs affected, the most first; equal ones keep their order by severity."""
-    return [_row(one) for one in sorted(found, key=lambda one: -one.gpus)]
+def attention_rows(found: Iterable[Attention], base: str = "/", at: str = "") -> Sequence[AttentionRow]:
+    """Rows by GPUs affected, the most first; equal ones keep their order by severity. Each leads to its node, job or
+    Health below `base`, at the same moment."""
+    return [_row(one, base, at) for one in sorted(found, key=lambda one: -one.gpus)]
 
 
-def _row(one: Attention) -> AttentionRow:
+def _row(one: Attention, base: str, at: str) -> AttentionRow:
     mark = _KIND_MARKS.get(one.kind, _MARKS[one.severity])
     gpus = "GPU" if one.gpus == 1 else "GPUs"
     what = f"{gpus} {_WHAT[one.kind]}" if one.kind in _WHAT else gpus
-    return AttentionRow(mark, _title(one), _context(one), one.gpus or None, what)
+    return AttentionRow(mark, _title(one), _context(one), one.gpus or None, what, _href(one, base, at))
+
+
+def _href(one: Attention, base: str, at: str) -> str:
+    moment = f"?{urlencode({'at': at})}" if at else ""
+    if one.target_kind == "source":
+        return f"{base}health"
+    return f"{base}{one.target_kind}s/{quote(one.target, safe='')}{moment}" if one.target else ""
 
 
 def _title(one: Attention) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from components.elements import icon, short_model
 from components.kpis import Kpi
+from components.sparkline import Trend
 from data.metrics.registry import METRICS
+from data.queries.day import DayOfUse
 from data.totals import Group, Totals, Use
 from data.words import count, number, percent
 
@@ -15,28 +19,73 @@ UNKNOWN = "–"
 LEAST_COVERAGE = 0.8
 
 
-def overview_kpis(totals: Totals, *, is_known: bool = True) -> Sequence[Kpi]:
+@dataclass(frozen=True, slots=True)
+class KpiView:
+    """What the strip shows besides the totals: where its links lead (`base`, `at`), and the last day of the whole
+    cluster where that may stand beside them (`day`; `day_words` says why it is not there)."""
+
+    base: str = "/"
+    at: str = ""
+    day: DayOfUse | None = None
+    day_words: str = "being added up"
+    is_filtered: bool = False
+
+    def href(self, path: str) -> str:
+        if not self.at:
+            return self.base + path
+        return f"{self.base}{path}{'&' if '?' in path else '?'}{urlencode({'at': self.at})}"
+
+    def trend(self, name: str, words: str) -> Trend | None:
+        values = self.day.trends.get(name) if self.day and not self.is_filtered else None
+        return Trend(values, f"{words}, last 24 h") if values else None
+
+
+def overview_kpis(totals: Totals, *, is_known: bool = True, view: KpiView | None = None) -> Sequence[Kpi]:
     """Seven cells of whole GPUs; slices are in the context of the first. A dash = not known, never 0."""
+    view = view or KpiView()
+    cells = _cells(totals, view) if is_known else [Kpi(label, UNKNOWN, context="not known") for label in _LABELS]
+    return [replace(cell, href=view.href(path)) for cell, path in zip(cells, _paths(totals), strict=True)]
+
+
+_LABELS = ("GPUs allocated", "Busy", "Held, idle", "Free", "Down or drained", "Wasted, 24 h", "Power")
+
+
+def _paths(totals: Totals) -> Sequence[str]:
+    """The list behind each number."""
+    running, gone = "jobs?show=running", "down" if totals.use.gpus.down else "drained"
+    return (
+        running,
+        f"{running}&sort=-utilization",
+        f"{running}&sort=-idle",
+        "?state=free",
+        f"?state={gone}",
+        "jobs?show=finished",
+        "?metric=power_watts",
+    )
+
+
+def _cells(totals: Totals, view: KpiView) -> Sequence[Kpi]:
     use, gpus = totals.use, totals.use.gpus
-    if not is_known:
-        labels = ("GPUs allocated", "Busy", "Held, idle", "Free", "Down or drained", "Not measured", "Power")
-        return [Kpi(label, UNKNOWN, context="not known") for label in labels]
-    gone, dark = gpus.down + gpus.drained, gpus.unmeasured + gpus.unknown
+    gone = gpus.down + gpus.drained
+    allocated = Kpi("GPUs allocated", number(gpus.allocated), f"of {number(gpus.total)}", _allocated(use))
     return [
-        Kpi("GPUs allocated", number(gpus.allocated), f"of {number(gpus.total)}", _allocated(use)),
-        _busy(use),
-        _idle(use),
+        replace(allocated, trend=view.trend("allocated", "GPUs with a job")),
+        replace(_busy(use), trend=view.trend("busy", "Busy GPUs")),
+        replace(_idle(use), trend=view.trend("idle", "Held and idle GPUs")),
         Kpi("Free", number(gpus.free), "GPUs", _models(totals.by_model)),
         Kpi("Down or drained", number(gone), "GPUs", _gone(use), ("bad", "bad") if gpus.down else None),
-        Kpi(
-            "Not measured",
-            number(dark),
-            "GPUs",
-            _dark(use),
-            help="Held by a job, and nothing trustworthy was measured.",
-        ),
-        _power(use),
+        _wasted(view),
+        replace(_power(use), trend=view.trend("power", "Power")),
     ]
+
+
+def _wasted(view: KpiView) -> Kpi:
+    help = "GPU-hours that jobs held and did not use: measured minus used, over the last 24 hours."
+    day = view.day
+    if day is None or day.wasted is None:
+        return Kpi("Wasted, 24 h", UNKNOWN, context=day.why if day else view.day_words, help=help)
+    whole = ", whole cluster" if view.is_filtered else ""
+    return Kpi("Wasted, 24 h", number(day.wasted), "GPU-h", f"of {number(day.measured)} measured{whole}", help=help)
 
 
 def _allocated(use: Use) -> str:
@@ -78,12 +127,6 @@ def _models(groups: Sequence[Group]) -> str:
 
 def _gone(use: Use) -> str:
     return f"{number(use.gpus.down)} down, {number(use.gpus.drained)} drained"
-
-
-def _dark(use: Use) -> str:
-    if use.gpus.unknown:
-        return f"{number(use.gpus.unknown)} not tracked by Slurm"
-    return "of those held"
 
 
 def _power(use: Use) -> Kpi:

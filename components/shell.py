@@ -15,6 +15,18 @@ from components.sources_banner import worst_source
 from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
 
 OLD_AFTER_SECONDS = 180
+_FOUND = {"aria-label": "Suggestions"}
+_KEYS = (
+    (("/",), "Search job, node, user, account or page"),
+    (("?",), "This list"),
+    (("Esc",), "Close what is open"),
+    (("T",), "Look at the past"),
+    (("[", "]"), "One step back or forward in time"),
+    (("←", "↑", "→", "↓"), "From GPU to GPU on the map"),
+    (("Home", "End"), "First and last GPU of the node"),
+    (("Enter",), "Open the node of the GPU"),
+    (("J",), "Open the job of the GPU"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,8 @@ def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str,
             html.A("Skip to the page", href="#page", className="fw-skip"),
             _navigation(pages, version),
             _top_bar(viewer, cluster),
+            html.Div(id="time-bar", className="fw-time-bar", hidden=True, role="group", **{"aria-label": "Past"}),
+            shortcuts(),
             html.Main(page, id="page", className="fw-page", tabIndex="-1"),
         ],
         className="fw-shell",
@@ -70,22 +84,25 @@ def _top_bar(viewer: Viewer, cluster: str) -> Component:
     search = html.Div(
         [
             icon("search"),
-            html.Label("Filter by node name", htmlFor="search", className="fw-sr"),
+            html.Label("Search job, node, user, account or page", htmlFor="search", className="fw-sr"),
             dbc.Input(
                 id="search",
-                placeholder="Filter by node name",
-                debounce=0.3,
+                placeholder="Job, user or node",
                 type="search",
                 maxlength=100,
                 autocomplete="off",
             ),
             html.Kbd("/", **{"aria-hidden": "true"}),
+            html.Ul(id="search-list", className="fw-found-list", hidden=True, role="listbox", **_FOUND),
         ],
         className="fw-search",
         role="search",
     )
     right = [
         html.Div(id="as-of", className="fw-asof-box"),
+        _icon_button("search-open", "search", "Search"),
+        _icon_button("time", "rewind", "Look at the past", **{"aria-expanded": "false", "aria-controls": "time-bar"}),
+        _icon_button("keys", "keys", "Keyboard shortcuts"),
         _icon_button("theme", "sun fw-icon-theme", "Switch between light and dark"),
         who_i_am(viewer),
     ]
@@ -96,6 +113,18 @@ def _top_bar(viewer: Viewer, cluster: str) -> Component:
             html.Div(right, className="fw-top-right"),
         ],
         className="fw-top",
+    )
+
+
+def shortcuts() -> Component:
+    """The keys that work everywhere; opened by ? and closed by Esc."""
+    rows = [part for keys, what in _KEYS for part in (html.Dt([html.Kbd(key) for key in keys]), html.Dd(what))]
+    close = html.Button("Close", type="button", className="fw-button", autoFocus="true", **{"data-close": "1"})
+    return html.Dialog(
+        [html.H2("Keyboard shortcuts"), html.Dl(rows), html.Div(close, className="fw-state-actions")],
+        id="shortcuts",
+        className="fw-dialog",
+        **{"aria-label": "Keyboard shortcuts"},
     )
 
 
@@ -162,4 +191,5 @@ def frame_data(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "as_of": as_of(snapshot),
         "sources": source_count(snapshot.sources),
         "cluster": snapshot.cluster or "cluster",
+        "at": snapshot.time.isoformat() if snapshot.is_past else "",
     }

@@ -1,4 +1,4 @@
-"""The frame's own callbacks: pages hand it their data, the search field hands its text to the page."""
+"""The frame's own callbacks: pages hand it their data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ def connect_frame(app: Dash) -> None:
         Output("cluster", "children"),
         Input("frame", "data"),
     )
-    app.clientside_callback(ClientsideFunction("fw", "searched"), Input("search", "value"), prevent_initial_call=True)
     app.clientside_callback(
         ClientsideFunction("fw", "markPage"), Input("_pages_location", "pathname"), Input("page", "id")
     )

@@ -12,6 +12,7 @@ from components.gpu_map import GROUPS, METRIC_CHOICES
 from data.errors import BadRequest
 from data.model import GpuState, NodeFilter
 from data.moment import parse_moment
+from data.queries.day import DayOfUse
 
 MAX_TEXT = 100
 STATES = frozenset(state.value for state in GpuState)
@@ -29,6 +30,7 @@ class Asked:
     metric: str = METRIC_CHOICES[0][0]
     group: str = GROUPS[0][0]
     at: datetime | None = None
+    compare: bool = False
     ignored: tuple[str, ...] = ()
 
     @property
@@ -41,6 +43,12 @@ class Asked:
             "feature": self.feature,
             "q": self.text,
         }
+
+    def version(self, shown: str, day: DayOfUse | None = None) -> str:
+        """What names an answer: the version of the picture that it shows, and what was asked of it."""
+        at = self.at.isoformat() if self.at else ""
+        compared = "compared" if self.compare else ""
+        return "|".join((shown, day.version if day else "", at, compared, *self.chosen.values()))
 
     @property
     def filter(self) -> NodeFilter:
@@ -72,6 +80,7 @@ def parse_address(query: Mapping[str, str], now: datetime, zone: str) -> Asked:
         metric=metric,
         group=group,
         at=_moment(query, now, zone, ignored),
+        compare=_text(query, "compare") == "1",
         ignored=tuple(ignored),
     )
 

@@ -7,13 +7,18 @@ from dataclasses import replace
 from components.map_payload import DeviceKey
 from components.overview import OverviewAnswer
 from data.model import NodeFilter, Viewer
+from data.queries.day import DayOfUse
 from data.queries.live import Overview, overview, snapshot
 from data.sources import Sources
+from data.totals import Totals
 from pages._overview_address import Asked
 
 
-def answer(asked: Asked, viewer: Viewer, sources: Sources, *, now_href: str = "/") -> OverviewAnswer:
-    """One consistent answer. Raises SourceError when there is no picture at all."""
+def answer(
+    asked: Asked, viewer: Viewer, sources: Sources, *, now_href: str = "/", day: DayOfUse | None = None
+) -> OverviewAnswer:
+    """One consistent answer; `day` is the last day where it is known. Raises SourceError when there is no picture at
+    all."""
     found = _part(asked, viewer, sources)
     known = without_unknown(asked, found)
     if known.filter != asked.filter:
@@ -30,10 +35,19 @@ def answer(asked: Asked, viewer: Viewer, sources: Sources, *, now_href: str = "/
         chosen=known.chosen,
         ignored=known.ignored,
         is_staff=viewer.is_staff,
-        version="|".join((whole.version if known.at is None else f"at {known.at.isoformat()}", *asked.chosen.values())),
+        version=asked.version(whole.version, day),
         at=known.at.isoformat() if known.at else "",
         now_href=now_href,
+        now=_now(known, viewer, sources),
+        day=day,
     )
+
+
+def _now(asked: Asked, viewer: Viewer, sources: Sources) -> Totals | None:
+    """The present totals through the same filter, where a past moment is to be compared with them."""
+    if asked.at is None or not asked.compare:
+        return None
+    return _part(replace(asked, at=None), viewer, sources).totals
 
 
 def _part(asked: Asked, viewer: Viewer, sources: Sources) -> Overview:

@@ -11,16 +11,24 @@ from components.as_html import as_html
 from components.map_still import map_still
 from components.overview import Parts, overview_page, overview_parts
 from data.model import Viewer
+from data.queries.day import DayOfUse
 from pages._answers import scope_of
 from pages._overview_address import Asked
 from pages._overview_answer import answer
 from pages._request import backing
 
 
-def version_of(asked: Asked) -> str:
+def version_of(asked: Asked, viewer: Viewer) -> str:
     """The version that an answer would have now, without making it. Raises SourceError without a picture."""
-    shown = backing().sources.live.snapshot().version if asked.at is None else f"at {asked.at.isoformat()}"
-    return "|".join((shown, *asked.chosen.values()))
+    live = backing().sources.live
+    shown = live.snapshot() if asked.at is None else live.at(asked.at)
+    return asked.version(shown.version, day_of(asked, viewer))
+
+
+def day_of(asked: Asked, viewer: Viewer) -> DayOfUse | None:
+    """The last day, beside the present only."""
+    own = backing()
+    return None if asked.at else own.day.last_day(viewer, own.sources)
 
 
 def finished_parts(asked: Asked, viewer: Viewer) -> Parts:
@@ -29,7 +37,7 @@ def finished_parts(asked: Asked, viewer: Viewer) -> Parts:
     def make() -> tuple[bytes, ...]:
         return tuple(_json(part) for part in overview_parts(_found(asked, viewer)))
 
-    key = ("overview parts", version_of(asked), scope_of(viewer), repr(asked))
+    key = ("overview parts", version_of(asked, viewer), scope_of(viewer), repr(asked))
     return Parts(*(orjson.Fragment(part) for part in backing().finished(key, make)))
 
 
@@ -40,7 +48,7 @@ def finished_page(asked: Asked, viewer: Viewer) -> Any:
         refresh = backing().settings.refresh_seconds
         return (_json(overview_page(_found(asked, viewer), asked.metric, asked.group, refresh_seconds=refresh)),)
 
-    key = ("overview page", version_of(asked), scope_of(viewer), repr(asked))
+    key = ("overview page", version_of(asked, viewer), scope_of(viewer), repr(asked))
     return orjson.Fragment(backing().finished(key, make)[0])
 
 
@@ -56,12 +64,12 @@ def page_html(asked: Asked, viewer: Viewer) -> tuple[str, dict[str, str]]:
         shown = (as_html(parts.frame[key]) for key in frame.values())
         return tuple(text.encode() for text in (as_html(page, {"gpu-map": cells}), *shown))
 
-    page, *frame = backing().finished(("overview html", version_of(asked), scope_of(viewer), repr(asked)), make)
+    page, *frame = backing().finished(("overview html", version_of(asked, viewer), scope_of(viewer), repr(asked)), make)
     return page.decode(), dict(zip(("as-of", "source-count", "cluster"), map(bytes.decode, frame), strict=True))
 
 
 def _found(asked: Asked, viewer: Viewer) -> Any:
-    return answer(asked, viewer, backing().sources, now_href=dash.get_relative_path("/"))
+    return answer(asked, viewer, backing().sources, now_href=dash.get_relative_path("/"), day=day_of(asked, viewer))
 
 
 def _json(part: Any) -> bytes:

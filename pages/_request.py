@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from flask import Flask, current_app, g
 
 from data.errors import FullwarpError, SourceUnreachable
 from data.model import Association, Viewer
+from data.queries.day import DayKeeper
 from pages._answers import Answers
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Backing:
     settings: Settings
     opened: Sources | None = None
     answers: Answers | None = None
+    day: DayKeeper = field(default_factory=DayKeeper)
 
     @property
     def sources(self) -> Sources:

@@ -22,6 +22,7 @@ FILTERS = (
     Input("filter-feature", "value"),
     Input("filter-text", "data"),
 )
+MOMENT = (Input("overview-at", "data"), Input("overview-compare", "data"))
 VIEW = (Input("map-metric", "value"), Input("map-group", "value"))
 
 
@@ -37,6 +38,7 @@ def layout(**query: str) -> Any:
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
     Output("overview-head", "children"),
     Output("overview-banner", "children"),
+    Output("overview-then", "children"),
     Output("overview-kpis", "children"),
     Output("map-note", "children"),
     Output("map-legend", "children"),
@@ -47,8 +49,8 @@ def layout(**query: str) -> Any:
     Output("overview-version", "data"),
     Input("tick", "n_intervals"),
     *FILTERS,
+    *MOMENT,
     State("overview-version", "data"),
-    State("overview-at", "data"),
     prevent_initial_call=True,
 )
 def refresh(
@@ -58,20 +60,24 @@ def refresh(
     model: str | None,
     feature: str | None,
     text: str | None,
-    seen: str | None,
     at: str | None,
+    compare: str | None,
+    seen: str | None,
 ) -> Parts:
     """Everything that a new picture or another filter changes; nothing when both are the same."""
     given: dict[str, Any] = {
-        "partition": partition, "state": state, "model": model, "feature": feature, "q": text, "at": at
+        "partition": partition, "state": state, "model": model, "feature": feature, "q": text, "at": at,
+        "compare": compare,
     }  # fmt: skip
     query = {key: str(value) for key, value in given.items() if value}
     asked = parse_address(query, now(), backing().settings.site_timezone)
-    if version_of(asked) == seen:
+    if version_of(asked, viewer()) == seen:
         raise dash.exceptions.PreventUpdate
     return finished_parts(asked, viewer())
 
 
 clientside_callback(ClientsideFunction("fw", "drawMap"), Output("map-drawn", "data"), Input("map-data", "data"), *VIEW)
 clientside_callback(ClientsideFunction("fw", "writeUrl"), *FILTERS, *VIEW, prevent_initial_call=True)
-clientside_callback(ClientsideFunction("fw", "showText"), Output("search", "value"), Input("filter-text", "data"))
+clientside_callback(
+    ClientsideFunction("fw", "showText"), Output("filter-name", "children"), Input("filter-text", "data")
+)

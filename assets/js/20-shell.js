@@ -1,4 +1,4 @@
-// The frame: theme, folding, search key, and polling that rests while nobody looks.
+// The frame: theme, folding, keys, and polling that rests while nobody looks.
 (function () {
   "use strict";
   var root = document.documentElement;
@@ -21,7 +21,7 @@
 
   // A tick of its own; where the page could not be drawn at all, there is nothing to refresh and it loads anew.
   function tryNow() {
-    if (!document.querySelector(".fw-ticking")) location.reload();
+    if (!document.querySelector("#react-entry-point .fw-ticking")) location.reload();
     else dash_clientside.set_props("tick", { n_intervals: Date.now() });
   }
 
@@ -31,11 +31,20 @@
     button.setAttribute("aria-expanded", root.getAttribute("data-nav") === "folded" ? "false" : "true");
   }
 
+  function shortcuts() {
+    var dialog = document.getElementById("shortcuts");
+    if (!dialog || dialog.open) return;
+    dialog.showModal();
+  }
+
   document.addEventListener("click", function (event) {
+    var dialog = event.target.closest("dialog");
+    if (dialog && (event.target === dialog || event.target.closest("[data-close]"))) { dialog.close(); return; }
     var target = event.target.closest("button, a");
     if (!target) return;
     if (target.id === "theme") switchTheme();
     if (target.id === "fold") fold();
+    if (target.id === "keys") shortcuts();
     if (target.hasAttribute("data-try-now")) tryNow();
     if (target.classList.contains("fw-skip")) {
       event.preventDefault();
@@ -44,19 +53,23 @@
     }
   });
 
+  var KEYS = {
+    "/": function () { window.fwSearch.focus(); },
+    "?": shortcuts,
+    t: function () { window.fwTimeTravel.toggle(); },
+    "[": function () { window.fwTimeTravel.step(-1); },
+    "]": function () { window.fwTimeTravel.step(1); }
+  };
   document.addEventListener("keydown", function (event) {
-    var busy = event.target.closest && event.target.closest("input, textarea, select, [contenteditable]");
-    if (event.key !== "/" || busy || event.ctrlKey || event.metaKey || event.altKey) return;
-    var search = document.getElementById("search");
-    if (!search) return;
+    var busy = event.target.closest && event.target.closest("input:not([type=range]), textarea, select, [contenteditable], dialog[open]");
+    if (busy || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key] || !document.getElementById("time-bar")) return;
     event.preventDefault();
-    search.focus();
-    search.select();
+    KEYS[event.key]();
   });
 
   document.addEventListener("visibilitychange", function () {
-    if (!document.querySelector(".fw-ticking") || !window.dash_clientside || !dash_clientside.set_props) return;
-    dash_clientside.set_props("tick", { disabled: document.hidden || /[?&]at=/.test(location.search) });
+    if (!document.querySelector("#react-entry-point .fw-ticking") || !window.dash_clientside || !dash_clientside.set_props) return;
+    dash_clientside.set_props("tick", { disabled: document.hidden || root.hasAttribute("data-past") });
     if (!document.hidden && window.fwTime) window.fwTime.refresh();
   });
 })();
@@ -66,6 +79,7 @@ window.dash_clientside = Object.assign({}, window.dash_clientside);
 window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, {
   fillFrame: function (frame) {
     if (!frame) return [window.dash_clientside.no_update, window.dash_clientside.no_update, window.dash_clientside.no_update];
+    window.fwTimeTravel.show(frame);
     return [frame.as_of, frame.sources, frame.cluster];
   },
   markPage: function (pathname) {

@@ -1,7 +1,7 @@
 // Filters live in the query string: a view can be sent to a colleague, and Back takes the last choice back.
 (function () {
   "use strict";
-  var CONTROLS = { partition: "filter-partition", state: "filter-state", model: "filter-model", feature: "filter-feature", q: "filter-text", metric: "map-metric", group: "map-group" };
+  var CONTROLS = { partition: "filter-partition", state: "filter-state", model: "filter-model", feature: "filter-feature", q: "filter-text", at: "overview-at", compare: "overview-compare", metric: "map-metric", group: "map-group" };
   var ANY = "*", SELECTS = ["partition", "state", "model", "feature"];
   var DEFAULTS = { partition: ANY, state: ANY, model: ANY, feature: ANY, metric: "gpu_utilization", group: "rack" };
 
@@ -55,26 +55,22 @@
     Object.keys(CONTROLS).forEach(function (key) {
       put(key, params.get(key) || DEFAULTS[key] || "");
     });
-    dash_clientside.set_props("search", { value: params.get("q") || "" });
+    dash_clientside.set_props("tick", { disabled: Boolean(params.get("at")) });
   });
 
-  function put(key, value) { dash_clientside.set_props(CONTROLS[key], key === "q" ? { data: value } : { value: value }); }
+  var STORES = ["q", "at", "compare"];
+  function put(key, value) { dash_clientside.set_props(CONTROLS[key], STORES.indexOf(key) < 0 ? { value: value } : { data: value }); }
 
-  // The search field belongs to the frame, its text to the page: each hands it to the other.
-  function searched(value) {
-    if (document.getElementById("overview-kpis")) dash_clientside.set_props("filter-text", { data: value || "" });
-  }
-
+  // The part of a node's name that the map is narrowed to stands among the filters, where a click takes it back.
   function showText(text) {
     here();
-    var field = document.getElementById("search");
-    var typing = document.activeElement === field;  // what is being typed is never written over
-    return field && !typing && field.value !== (text || "") ? text || "" : dash_clientside.no_update;
+    return text ? "Name " + text + " \u00d7" : "";
   }
 
   document.addEventListener("click", function (event) {
-    var button = event.target.closest("[data-state], [data-clear-filters]");
+    var button = event.target.closest("[data-state], [data-clear-filters], [data-clear-name]");
     if (!button || button.tagName !== "BUTTON") return;
+    if (button.hasAttribute("data-clear-name")) { put("q", ""); return; }
     if (button.hasAttribute("data-clear-filters")) {
       SELECTS.forEach(function (key) { put(key, ANY); });
       put("q", "");
@@ -86,5 +82,5 @@
   });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside);
-  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeUrl: writeUrl, searched: searched, showText: showText });
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeUrl: writeUrl, showText: showText });
 })();

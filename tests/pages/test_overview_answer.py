@@ -15,7 +15,7 @@ from data.model import GpuState, Role, SourceCondition, Viewer
 from pages._overview_address import parse_address
 from pages._overview_answer import answer
 from tests.components.snapshots import NOON, gpu, job, node, snapshot, source
-from tests.services.web import sources_of
+from tests.services.web import open_still, sources_of
 
 SAM = Viewer("sam", Role.STAFF)
 EVE = Viewer("eve", Role.USER)
@@ -103,19 +103,17 @@ def test_a_user_sees_no_other_peoples_ids_and_no_addresses() -> None:
     assert "prom" in repr(answer(asked(), SAM, sources_of(shown)))
 
 
-def refreshed(web_app: Any, viewer: Viewer, *given: str | None, at: str = "") -> Any:
+def refreshed(web_app: Any, viewer: Viewer, *given: str | None, at: str = "", compare: str = "") -> Any:
     from pages.overview import refresh
 
     with web_app.server.test_request_context("/warp/"):
         g.fullwarp_viewer = viewer
-        parts = refresh(1, *given, at)
+        parts = refresh(1, *given[:-1], at, compare, given[-1])
         return type(parts)(*orjson.loads(orjson.dumps(list(parts))))
 
 
 def test_a_tick_without_news_changes_nothing(web_app: Any) -> None:
-    from app import open_app
-
-    open_app(web_app, sources_of(snapshot()))
+    open_still(web_app, sources_of(snapshot()))
     first = refreshed(web_app, SAM, None, None, None, None, None, "")
     with pytest.raises(dash.exceptions.PreventUpdate):
         refreshed(web_app, SAM, None, None, None, None, None, first.version)
@@ -124,19 +122,15 @@ def test_a_tick_without_news_changes_nothing(web_app: Any) -> None:
 
 
 def test_a_new_picture_or_filter_replaces_every_part(web_app: Any) -> None:
-    from app import open_app
-
-    open_app(web_app, sources_of(snapshot()))
+    open_still(web_app, sources_of(snapshot()))
     first = refreshed(web_app, SAM, None, None, None, None, None, "")
     narrowed = refreshed(web_app, SAM, None, "idle", None, None, None, first.version)
     assert sum(narrowed.map["gpus"]["out"]) == 15
-    open_app(web_app, sources_of(snapshot(version="2", gpus=(gpu("h001", 0, GpuState.DOWN),))))
+    open_still(web_app, sources_of(snapshot(version="2", gpus=(gpu("h001", 0, GpuState.DOWN),))))
     assert refreshed(web_app, SAM, None, None, None, None, None, first.version).map["nodes"]["mark"] == ["down"]
 
 
 def test_hostile_names_pass_as_text(web_app: Any) -> None:
-    from app import open_app
-
     name = "<img src=x onerror=alert(1)>\u202e\"'"
     shown = snapshot(
         nodes=(node(name, reason=name, partitions=(name,), features=(name,)),),
@@ -144,7 +138,7 @@ def test_hostile_names_pass_as_text(web_app: Any) -> None:
         jobs=(job(1, user=name, name=name),),
         cluster=name,
     )
-    open_app(web_app, sources_of(shown))
+    open_still(web_app, sources_of(shown))
     parts = refreshed(web_app, SAM, name, None, name, name, name, "")
     assert parts.map["nodes"]["name"] == [name] and parts.map["gpus"]["user"] == [name]
 

@@ -69,7 +69,7 @@ def test_no_file_outside_the_open_folders_is_given(client: FlaskClient, path: st
     assert client.get(PREFIX + path).status_code in (401, 404)
 
 
-@pytest.mark.parametrize(("path", "status"), [("", 200), ("nope", 404), ("not-found-404", 404), ("nodes/h1", 404)])
+@pytest.mark.parametrize(("path", "status"), [("", 200), ("nope", 404), ("not-found-404", 404), ("nodes/h1/x", 404)])
 def test_unknown_addresses_answer_404(client: FlaskClient, path: str, status: int) -> None:
     assert client.get(PREFIX + path, headers=as_user(USER)).status_code == status
 

@@ -14,8 +14,10 @@ from playwright.sync_api import Browser, sync_playwright
 from werkzeug.serving import make_server
 
 from app import create_app, open_app, warm_up
-from data.model import Association, ClusterSnapshot
+from data.model import Association, ClusterSnapshot, Viewer
+from data.queries.day import DayKeeper
 from data.sources import Sources
+from pages._request import backing
 from settings import IdentityKind, IdentitySettings, ServeSettings, Settings
 from tests.conftest import service_missing
 
@@ -49,6 +51,19 @@ def sources_of(shown: ClusterSnapshot) -> Sources:
     return Sources(Settings(), nobody, nobody, live, lambda: shown.made_at)
 
 
+class NoDay(DayKeeper):
+    """The last day never comes, so that nothing changes by itself."""
+
+    def last_day(self, viewer: Viewer, sources: Sources) -> None:
+        return None
+
+
+def open_still(app: Any, sources: Sources) -> None:
+    """Open the app with sources behind which nothing moves."""
+    open_app(app, sources)
+    backing(app.server).day = NoDay()
+
+
 @dataclass
 class Web:
     """`url` ends with the prefix. `show` swaps what the sources say."""
@@ -58,7 +73,7 @@ class Web:
 
     def show(self, shown: ClusterSnapshot) -> FixedLive:
         sources = sources_of(shown)
-        open_app(self.app, sources)
+        open_still(self.app, sources)
         live: Any = sources.live
         return live
 
