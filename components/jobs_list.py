@@ -42,7 +42,14 @@ class ListAnswer:
     @property
     def version(self) -> str:
         asked = self.asked
-        order = (asked.show, str(asked.days), asked.order, str(asked.offset), *self.chosen.values())
+        order = (
+            asked.show,
+            str(asked.days),
+            asked.order,
+            str(asked.offset),
+            str(self.found.unread),
+            *self.chosen.values(),
+        )
         return "|".join((self.found.snapshot.version, *order))
 
 
@@ -57,6 +64,7 @@ class ListParts(NamedTuple):
     table: Any
     pager: Any
     export: str
+    is_read: bool
     frame: Any
     version: str
 
@@ -75,6 +83,7 @@ def list_parts(answer: ListAnswer) -> ListParts:
         table=_table(answer),
         pager=pager(found.total, asked.offset, asked.limit, "jobs-offset", noun),
         export=answer.export_href,
+        is_read=found.unread == 0,
         frame=frame_data(found.snapshot),
         version=answer.version,
     )
@@ -120,6 +129,7 @@ def jobs_page(answer: ListAnswer, *, refresh_seconds: float) -> Component:
             *(dcc.Store(id=f"jobs-{key}", data=answer.chosen.get(key, "")) for key in FILTERS),
             dcc.Store(id="jobs-at", data=at),
             dcc.Store(id="frame", data=parts.frame),
+            dcc.Interval(id="jobs-read-on", interval=1500, disabled=parts.is_read),
             dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(at)),
         ],
         className="fw-ticking fw-jobs",
@@ -159,10 +169,13 @@ def _banner(answer: ListAnswer) -> list[Component]:
 
 
 def _unknown(answer: ListAnswer) -> Component | None:
-    """Days of finished jobs that could not be read."""
-    if answer.asked.show is not Show.FINISHED or not answer.found.unknown:
+    """Days of finished jobs that are not read yet, or could not be."""
+    said = list(answer.found.unknown) if answer.asked.show is Show.FINISHED else []
+    if answer.found.unread:
+        said.insert(0, f"Reading Slurm's accounting: {count(answer.found.unread, 'older day')} still to come.")
+    if not said:
         return None
-    return html.P([icon("partial", "none"), " ".join(answer.found.unknown)], className="fw-remark", role="status")
+    return html.P([icon("partial", "none"), " ".join(said)], className="fw-remark", role="status")
 
 
 def _counts(found: JobList, show: Show, base: str) -> Component:

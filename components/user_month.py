@@ -10,7 +10,8 @@ from dash.development.base_component import Component
 from components.elements import icon, panel
 from components.job_gpus import hours_bar
 from components.job_words import state_word
-from data.queries.users import DayUse, UserPast
+from data.day_use import DayUse
+from data.queries.users import UserPast
 from data.words import count, gpu_hours, number, percent
 
 _STATES = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "OUT_OF_MEMORY")

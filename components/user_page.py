@@ -23,6 +23,7 @@ from data.words import count, duration, number, of, percent
 
 _MOST_ROWS = 100
 _MOST_FINDINGS = 5
+_PENDING_LEFT_OUT = ("User", "State", "Limit", "Partition", "Priority")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +178,7 @@ def _pending(view: UserView) -> Component | None:
     if not rows:
         return None
     cells = table_rows(rows[:_MOST_ROWS], Show.PENDING, view.base)
-    keep = [
-        place for place, column in enumerate(COLUMNS[Show.PENDING]) if column.label not in ("User", "State", "Limit")
-    ]
+    keep = [place for place, column in enumerate(COLUMNS[Show.PENDING]) if column.label not in _PENDING_LEFT_OUT]
     return panel(
         "Waiting",
         [_table(COLUMNS[Show.PENDING], cells, keep, "Waiting jobs"), *_rest(view, len(rows), Show.PENDING)],

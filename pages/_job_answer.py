@@ -30,7 +30,7 @@ def job_view(viewer: Viewer, sources: Sources, job_id: str, query: Mapping[str, 
     return JobView(
         job_id=job_id,
         answer=answer,
-        series=series_of(sources, answer, metric, None if shows_all else 16),
+        series=series_of(viewer, sources, answer, metric, None if shows_all else 16),
         snapshot=snapshot(viewer, sources, at=at),
         limits=sources.settings.judgement,
         neighbors=neighbors(viewer, sources, job, at) if job.end_time is None else (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 from flask import Flask, Response, request
 
@@ -31,7 +32,7 @@ def _export() -> Response:
     own = backing()
     try:
         asked = parse_jobs_address(request.args, own.sources.clock(), own.settings.site_timezone)
-        rows = list(every_row(viewer(), own.sources, asked.question))
+        rows = list(every_row(viewer(), own.sources, replace(asked.question, budget_seconds=None)))
     except FullwarpError as err:
         return Response(f"{err}\n", status=503, mimetype="text/plain")
     return Response(

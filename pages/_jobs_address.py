@@ -15,6 +15,7 @@ from data.queries.jobs import SORTS
 from pages._address import choice_of, moment_of, number_of, text_of
 
 PAGE_ROWS = 50
+BUDGET_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,10 @@ def parse_jobs_address(query: Mapping[str, str], now: datetime, zone: str) -> As
     show = Show(choice_of(query, "show", [one.value for one in Show], Show.RUNNING.value, ignored))
     days = int(choice_of(query, "days", [key for key, _ in RANGES], RANGES[0][0], ignored))
     known = FINISHED_SORTS if show is Show.FINISHED else SORTS
-    sort = choice_of(query, "sort", [*known, *(f"-{key}" for key in known)], "", ignored)
+    sort = text_of(query, "sort")
+    if sort and sort.removeprefix("-") not in known:
+        ignored.append(f"sort = “{sort[:40]}” is none of {', '.join(known)}, with or without “-” before it.")
+        sort = ""
     chosen = {key: text_of(query, key) for key in (*FILTERS, "q")}
     question = ListQuestion(
         show=show,
@@ -50,6 +54,7 @@ def parse_jobs_address(query: Mapping[str, str], now: datetime, zone: str) -> As
         limit=PAGE_ROWS,
         offset=number_of(query, "offset", ignored),
         at=moment_of(query, now, zone, ignored),
+        budget_seconds=BUDGET_SECONDS,
     )
     return AskedJobs(question, chosen, tuple(ignored))
 

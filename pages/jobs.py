@@ -43,16 +43,18 @@ def layout(**query: str) -> Component:
     Output("jobs-table", "children"),
     Output("jobs-pager", "children"),
     Output("jobs-export", "href"),
+    Output("jobs-read-on", "disabled"),
     Output("frame", "data", allow_duplicate=True),
     Output("jobs-version", "data"),
     Input("tick", "n_intervals"),
+    Input("jobs-read-on", "n_intervals"),
     *STORES,
     *CONTROLS,
     State("jobs-version", "data"),
     State("jobs-at", "data"),
     prevent_initial_call=True,
 )
-def refresh(_: int | None, *given: Any) -> ListParts:
+def refresh(_: int | None, __: int | None, *given: Any) -> ListParts:
     """What a new picture or another question changes; nothing when both are the same."""
     *values, seen, at = given
     query = {key: str(value) for key, value in zip((*NAMES, "at"), (*values, at), strict=True) if value}

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from data.ended_days import days_between, ended_on
 from data.errors import BadRequest, SourceError
-from data.model import Job, JobFilter, Rows, Viewer
-from data.queries.jobs import MOST_ROWS, fits_filter
+from data.job_filter import fits_filter
+from data.model import Job, JobFilter, Viewer
+from data.queries.jobs import MOST_ROWS
 from data.queries.scope import may_see
 from data.report import UseSource, build_report
 from data.sources import Sources
 
 MOST_DAYS = 7
-DAY = timedelta(days=1)
-_SETTLED = timedelta(hours=1)  # slurmdbd writes the end of a job a little later
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class FinishedRow:
 @dataclass(frozen=True, slots=True)
 class FinishedPage:
     """A part of the attempts that ended in [since, until); `total` is how many the filter lets through, `jobs` are
-    all that the viewer may see. `unknown` says in words what could not be read."""
+    all that the viewer may see. `unknown` says in words what could not be read;
+    `unread` days were left for the next call."""
 
     since: datetime
     until: datetime
@@ -42,6 +44,7 @@ class FinishedPage:
     total: int
     jobs: tuple[Job, ...]
     unknown: tuple[str, ...] = ()
+    unread: int = 0
 
 
 SORTS: dict[str, Callable[[Job], Any]] = {
@@ -68,8 +71,12 @@ def finished(
     sort: str = "-end",
     limit: int = 100,
     offset: int = 0,
+    budget_seconds: float | None = None,
 ) -> FinishedPage:
     """Answer with the attempts that ended in the `days` before `until` and that the viewer may see.
+
+    Days are read newest first; after `budget_seconds` of wall time (None = no end) the rest is left for the next call,
+    for which those that were read are kept.
 
     Raises BadRequest for days outside 1..7, an unknown sort or a limit outside 1..10,000, SourceError when not one
     day could be read.
@@ -79,49 +86,27 @@ def finished(
         raise BadRequest(f"sort {sort!r}, {days} days, limit {limit}, offset {offset}", hint="Use the page's controls.")
     since = until - timedelta(days=days)
     unknown: list[str] = []
-    seen = [job for job in _ended(sources, since, until, unknown) if may_see(viewer, job)]
+    found, unread = _ended(sources, since, until, unknown, budget_seconds)
+    seen = [job for job in found if may_see(viewer, job)]
     fitting = [job for job in seen if fits_filter(job, wanted)]
     known = sorted((job for job in fitting if key(job) is not None), key=key, reverse=sort.startswith("-"))
     ordered = known + [job for job in fitting if key(job) is None]
     rows = tuple(_row(sources, job) for job in ordered[offset : offset + limit])
-    return FinishedPage(since, until, rows, len(ordered), tuple(seen), tuple(unknown))
+    return FinishedPage(since, until, rows, len(ordered), tuple(seen), tuple(unknown), unread)
 
 
-def day_rows(sources: Sources, day: datetime, now: datetime) -> Rows[Job]:
-    """The attempts that ended on the UTC day that begins at `day`; those of a past day are read once an hour.
-
-    Not scoped: for the other queries only. Raises SourceError.
-    """
-    end = min(day + DAY, now)
-    kept = sources.days if now - (day + DAY) > _SETTLED else sources.recent
-    return kept.get(("ended", day), lambda: _read(sources, day, end))
-
-
-def _read(sources: Sources, day: datetime, end: datetime) -> Rows[Job]:
-    found = sources.scheduler.finished_jobs(day, end)
-    rows = tuple(
-        {job.key: job for job in found.rows if job.end_time is not None and day <= job.end_time < end}.values()
-    )
-    return Rows(rows, found.broken, found.broken_examples, found.warnings)
-
-
-def days_between(since: datetime, until: datetime) -> list[datetime]:
-    """The UTC days that the span touches, newest first."""
-    first = since.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    days = []
-    while first < until:
-        days.append(first)
-        first += DAY
-    return days[::-1]
-
-
-def _ended(sources: Sources, since: datetime, until: datetime, unknown: list[str]) -> list[Job]:
+def _ended(
+    sources: Sources, since: datetime, until: datetime, unknown: list[str], budget_seconds: float | None
+) -> tuple[list[Job], int]:
+    began, now = time.monotonic(), sources.clock()
     found: list[Job] = []
     failed: list[SourceError] = []
     days = days_between(since, until)
-    for day in days:
+    for place, day in enumerate(days):
+        if place and budget_seconds is not None and time.monotonic() - began > budget_seconds:
+            return found, len(days) - place
         try:
-            rows = day_rows(sources, day, sources.clock())
+            rows = ended_on(sources.scheduler, sources.days, sources.recent, day, now)
         except SourceError as err:
             failed.append(err)
             unknown.append(f"The jobs that ended on {day:%Y-%m-%d} could not be read.")
@@ -129,9 +114,9 @@ def _ended(sources: Sources, since: datetime, until: datetime, unknown: list[str
         if rows.broken:
             unknown.append(f"{rows.broken} records of {day:%Y-%m-%d} could not be read.")
         found += [job for job in rows.rows if job.end_time is not None and since <= job.end_time < until]
-    if len(failed) == len(days) and failed:
+    if failed and len(failed) == len(days):
         raise failed[0]
-    return found
+    return found, 0
 
 
 def _row(sources: Sources, job: Job) -> FinishedRow:

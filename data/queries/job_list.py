@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from data.errors import BadRequest, SourceError
+from data.job_filter import job_options
 from data.model import ClusterSnapshot, Job, JobFilter, Viewer
 from data.queries.finished import SORTS as FINISHED_SORTS
 from data.queries.finished import FinishedRow, finished
@@ -29,7 +30,8 @@ DEFAULT_SORTS = {Show.RUNNING: "-idle", Show.PENDING: "-priority", Show.FINISHED
 
 @dataclass(frozen=True, slots=True)
 class ListQuestion:
-    """Which jobs, in which order. `sort` "" = the usual one of the list. `days` counts for finished jobs."""
+    """Which jobs, in which order. `sort` "" = the usual one of the list. `days` and
+    `budget_seconds` (see `finished`) count for finished jobs."""
 
     show: Show = Show.RUNNING
     filter: JobFilter = field(default_factory=JobFilter)
@@ -38,6 +40,7 @@ class ListQuestion:
     limit: int = 100
     offset: int = 0
     at: datetime | None = None
+    budget_seconds: float | None = None
 
     @property
     def order(self) -> str:
@@ -48,7 +51,8 @@ class ListQuestion:
 @dataclass(frozen=True, slots=True)
 class JobList:
     """`snapshot` is the picture that the list stands in; `running` and `pending` count all that the viewer may see,
-    pending arrays by their tasks. `error` = the finished jobs could not be read at all."""
+    pending arrays by their tasks. `error` = the finished jobs could not be read at all, `unread` = so
+    many of their days come with the next call."""
 
     snapshot: ClusterSnapshot
     rows: tuple[Row, ...]
@@ -58,6 +62,7 @@ class JobList:
     options: Mapping[str, tuple[str, ...]]
     unknown: tuple[str, ...] = ()
     error: SourceError | None = None
+    unread: int = 0
 
 
 def job_list(viewer: Viewer, sources: Sources, asked: ListQuestion) -> JobList:
@@ -90,17 +95,6 @@ def every_row(viewer: Viewer, sources: Sources, asked: ListQuestion) -> Iterator
             return
 
 
-def job_options(jobs: Iterable[Job]) -> dict[str, tuple[str, ...]]:
-    """The values that the filters can have over these jobs, sorted."""
-    found: dict[str, set[str]] = {"state": set(), "user": set(), "account": set(), "partition": set()}
-    for job in jobs:
-        found["state"].add(job.state)
-        found["user"].add(job.user or "")
-        found["account"].add(job.account or "")
-        found["partition"].update(job.partition.split(","))
-    return {key: tuple(sorted(values - {""})) for key, values in found.items()}
-
-
 def _waits(job: Job) -> bool:
     return job.state == "PENDING"
 
@@ -126,7 +120,8 @@ def _finished(
             sort=asked.order,
             limit=asked.limit,
             offset=asked.offset,
+            budget_seconds=asked.budget_seconds,
         )
     except SourceError as err:
         return JobList(whole, (), 0, *counts, job_options(()), error=err)
-    return JobList(whole, page.rows, page.total, *counts, job_options(page.jobs), page.unknown)
+    return JobList(whole, page.rows, page.total, *counts, job_options(page.jobs), page.unknown, unread=page.unread)

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from data.errors import BadRequest, SourceError
+from data.errors import BadRequest, NotFound, SourceError
+from data.idle_stretches import idle_stretches
 from data.metrics.registry import METRICS
 from data.model import Scope, Series, Viewer, Window
 from data.queries.job_report import JobAnswer, job_answer
+from data.queries.scope import may_see
 from data.report import GpuUse, JobReport, UseSource
 from data.sources import Sources
 
@@ -18,7 +20,6 @@ MOST_SHOWN = 16
 _MOST_POINTS = 720
 _LEAST_POINTS = 120
 _MOST_SAMPLES = 250_000
-_GAP = 1.6  # points further apart than this many steps have a gap between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,15 @@ def job_series(
     most: int | None = MOST_SHOWN,
 ) -> JobSeries:
     """Answer with the series of a job's devices. Raises as `job_answer`, and BadRequest for a metric not plotted."""
-    return series_of(sources, job_answer(viewer, sources, job_id, at), metric, most)
+    return series_of(viewer, sources, job_answer(viewer, sources, job_id, at), metric, most)
 
 
-def series_of(sources: Sources, answer: JobAnswer, metric: str, most: int | None = MOST_SHOWN) -> JobSeries:
-    """The series of an answer that the viewer was given already."""
+def series_of(
+    viewer: Viewer, sources: Sources, answer: JobAnswer, metric: str, most: int | None = MOST_SHOWN
+) -> JobSeries:
+    """The series of an answer that the viewer was given; NotFound for one that they may not see."""
+    if not may_see(viewer, answer.report.job):
+        raise NotFound("There is no such job, or you may not see it")
     if metric not in PLOTTED:
         raise BadRequest(f"{metric!r} is not plotted", hint=f"Choose one of {', '.join(PLOTTED)}.")
     report = answer.report
@@ -134,26 +139,3 @@ def _own(gpu: GpuUse, read: Iterable[Series], report: JobReport) -> dict[str, li
         if one.device is not None and one.device.key == gpu.device.key and one.job_label in (*labels, None, ""):
             found.setdefault(one.metric, {}).update(zip(one.times, one.values, strict=True))
     return {metric: sorted(points.items()) for metric, points in found.items() if points}
-
-
-def idle_stretches(
-    times: Sequence[float], values: Sequence[float], epsilon: float | None, step: float
-) -> tuple[tuple[float, float], ...]:
-    """Runs of at least two idle points without a gap between them; () for a metric that does not tell idleness."""
-    found: list[tuple[float, float]] = []
-    if epsilon is None:
-        return ()
-    start = last = None
-    for time, value in zip(times, values, strict=True):
-        if value > epsilon or (last is not None and time - last > _GAP * step):
-            _close(found, start, last)
-            start = last = None
-        if value <= epsilon:
-            start, last = (time if start is None else start), time
-    _close(found, start, last)
-    return tuple(found)
-
-
-def _close(found: list[tuple[float, float]], start: float | None, last: float | None) -> None:
-    if start is not None and last is not None and last > start:
-        found.append((start, last))

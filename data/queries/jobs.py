@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from data.errors import BadRequest
+from data.job_filter import fits_filter
 from data.join import holds
 from data.model import ClusterSnapshot, Gpu, GpuState, Job, JobFilter, JoinMethod, SourceState, Viewer
 from data.queries.live import snapshot
@@ -133,22 +134,6 @@ def _sort_key(sort: str) -> Callable[[JobRow], Any]:
     if name not in SORTS:
         raise BadRequest(f"jobs cannot be sorted by {name!r}", hint=f"Choose one of {', '.join(sorted(SORTS))}.")
     return SORTS[name]
-
-
-def fits_filter(job: Job, wanted: JobFilter) -> bool:
-    """Whether the filter lets the job through."""
-    return (
-        (not wanted.states or job.state in wanted.states)
-        and (not wanted.users or job.user in wanted.users)
-        and (not wanted.accounts or job.account in wanted.accounts)
-        and (not wanted.partitions or not wanted.partitions.isdisjoint(job.partition.split(",")))
-        and _has_text(job, wanted.text.strip().lower())
-    )
-
-
-def _has_text(job: Job, text: str) -> bool:
-    fields = (job.display_id, str(job.job_id), job.name, job.user or "", job.account or "")
-    return not text or any(text in field.lower() for field in fields)
 
 
 def _names_job(job: Job, text: str) -> bool:

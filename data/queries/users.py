@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from data.efficiency import NO_HOURS, GpuHours
+from data.common_window import common_window, title_of_window
+from data.day_use import DayUse, Digest, digest_of
+from data.ended_days import days_between, ended_on, is_settled
 from data.errors import NotFound, SourceError
 from data.findings import Finding, JobFacts, find, partition_facts
 from data.metrics.registry import METRICS
-from data.model import ClusterSnapshot, Device, Job, JobFilter, Scope, Viewer, Window, WindowReading
-from data.queries.finished import DAY, day_rows, days_between
+from data.model import ClusterSnapshot, Device, Job, JobFilter, Scope, Viewer, WindowReading
 from data.queries.jobs import JobRow, job_rows
 from data.queries.live import snapshot
 from data.report import build_report
@@ -21,9 +20,6 @@ from data.sources import Sources
 
 PAST_DAYS = 30
 _METRICS = tuple(name for name, metric in METRICS.items() if not metric.is_derived)
-_LONGEST = timedelta(hours=4)
-_USUAL = timedelta(hours=1)
-_YOUNGEST = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +43,6 @@ class UserNow:
     judged: int = 0
     window_seconds: float | None = None
     failed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DayUse:
-    """Attempts that ended on one UTC day: how many, with a GPU, by state, and where their GPU-hours went."""
-
-    jobs: int = 0
-    gpu_jobs: int = 0
-    unknown_gpus: int = 0
-    hours: GpuHours = NO_HOURS
-    states: Mapping[str, int] = field(default_factory=dict)
-
-    def __add__(self, other: DayUse) -> DayUse:
-        return DayUse(
-            self.jobs + other.jobs,
-            self.gpu_jobs + other.gpu_jobs,
-            self.unknown_gpus + other.unknown_gpus,
-            self.hours + other.hours,
-            dict(Counter(self.states) + Counter(other.states)),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +108,13 @@ def user_past(
     return UserPast(since, len(spans), len(read), total, by_day, tuple(failed))
 
 
-Digest = Mapping[str, Mapping[str | None, DayUse]]
-
-
 def _digest(sources: Sources, day: datetime, now: datetime) -> Digest:
-    kept = sources.digests if now - (day + DAY) > timedelta(hours=1) else sources.recent
-    return kept.get(("digest", day), lambda: digest_of(sources, day_rows(sources, day, now).rows))
+    def make() -> Digest:
+        rows = ended_on(sources.scheduler, sources.days, sources.recent, day, now).rows
+        return digest_of(sources.settings, rows)
 
-
-def digest_of(sources: Sources, jobs: Iterable[Job]) -> Digest:
-    """Use by user and account."""
-    found: dict[str, dict[str | None, DayUse]] = {}
-    for job in jobs:
-        mine = found.setdefault(job.user or "", {})
-        mine[job.account] = mine.get(job.account, DayUse()) + _use(sources, job)
-    return found
-
-
-def _use(sources: Sources, job: Job) -> DayUse:
-    if job.start_time is None:
-        return DayUse(1, states={job.state: 1})
-    now = job.end_time or sources.clock()
-    report = build_report(job, now=now, limits=sources.settings.judgement, findings=sources.settings.findings)
-    is_unknown = report.gpu_count is None
-    hours = report.hours or (NO_HOURS if not report.device_hours else GpuHours(report.device_hours))
-    return DayUse(1, int(bool(report.gpu_count)), int(is_unknown), hours, {job.state: 1})
+    kept = sources.digests if is_settled(day, now) else sources.recent
+    return kept.get(("digest", day), make)
 
 
 def _use_of(viewer: Viewer, user: str, digest: Digest) -> DayUse:
@@ -186,17 +144,6 @@ def _with_findings(sources: Sources, now: UserNow, at: datetime | None) -> UserN
     return replace(now, findings=tuple(found), judged=len(judged), window_seconds=window.seconds)
 
 
-def common_window(jobs: Iterable[Job], moment: datetime) -> Window | None:
-    """The span up to `moment` in which every job that ran an hour was running, at most four hours long; of jobs that
-    are all younger, those that ran ten minutes. None = none did."""
-    ages = [moment - job.start_time for job in jobs if job.start_time is not None]
-    for least in (_USUAL, _YOUNGEST):
-        old = [age for age in ages if age >= least]
-        if old:
-            return Window(moment - min(*old, _LONGEST), moment)
-    return None
-
-
 def _findings(
     sources: Sources,
     whole: ClusterSnapshot,
@@ -216,8 +163,3 @@ def _findings(
     )
     facts = JobFacts(report, settings.findings, settings.judgement, partition_facts(job, whole.nodes, whole.partitions))
     return [JobFinding(job, replace(one, title=title_of_window(one.title))) for one in find(facts)]
-
-
-def title_of_window(title: str) -> str:
-    """A title without "never" and "ever": before the window it may have been otherwise."""
-    return title.replace("was ever used", "was used").replace("never used", "not used")

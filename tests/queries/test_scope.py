@@ -13,7 +13,19 @@ from pydantic import TypeAdapter
 import data.queries
 from data.errors import BadRequest, NotFound
 from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer
-from data.queries import job_report, jobs, live, nodes, pending, scope
+from data.queries import (
+    finished,
+    job_context,
+    job_list,
+    job_report,
+    job_series,
+    jobs,
+    live,
+    nodes,
+    pending,
+    scope,
+    users,
+)
 from tests.live.builders import NOW
 from tests.queries.cluster import ALICE, COLLEAGUE, HEAD, SECRETS, STAFF, STRANGER, open_fakes
 
@@ -39,6 +51,16 @@ ASKED = {
     "job_findings": lambda v, s: job_report.job_findings(v, s, "7"),
     "pending": lambda v, s: [pending.pending(v, s), pending.pending(v, s, PAST)],
     "waiting": lambda v, s: pending.waiting(v, s, "9"),
+    "finished": lambda v, s: finished.finished(v, s, JobFilter(), until=NOW, days=2),
+    "job_list": lambda v, s: [job_list.job_list(v, s, job_list.ListQuestion(show, days=2)) for show in job_list.Show],
+    "every_row": lambda v, s: [list(job_list.every_row(v, s, job_list.ListQuestion(show))) for show in job_list.Show],
+    "job_series": lambda v, s: job_series.job_series(v, s, "7"),
+    "series_of": lambda v, s: job_series.series_of(v, s, job_report.job_answer(v, s, "7"), "power_watts"),
+    "neighbors": lambda v, s: [job_context.neighbors(v, s, job) for job in live.snapshot(v, s).jobs],
+    "ahead": lambda v, s: job_context.ahead(v, s, pending.waiting(v, s, "9")),
+    "nearest": lambda v, s: [job_context.nearest(v, s, text) for text in (*SECRETS, "malory", "9021", "7")],
+    "user_now": lambda v, s: users.user_now(v, s, "alice"),
+    "user_past": lambda v, s: [users.user_past(v, s, name, NOW) for name in ("alice", "mallory")],
     "may_see": lambda v, s: [scope.may_see(v, job) for job in s.live.snapshot().jobs],
     "scope_job": lambda v, s: [scope.scope_job(v, job) for job in s.live.snapshot().jobs],
     "scope_snapshot": lambda v, s: scope.scope_snapshot(v, s.live.snapshot()),
