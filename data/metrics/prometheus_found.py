@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -75,8 +76,9 @@ class Found:
 
     def _find_dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
         names = self.names(start, end)
-        if end is not None:  # of the past, an index may name a part only (samples that came out of order)
-            names = [*names, *self._names_by_query(end)]
+        if self._bind(names) and end is not None:  # of the past, an index may name a part only (late samples)
+            with suppress(SourceError):
+                names = [*names, *self._names_by_query(end)]
         bound = self._bind(names) or self._bind(self._names_by_query(end))
         return tuple(replace(each, present=self._labels(each, start, end)) for each in bound)
 
