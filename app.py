@@ -52,6 +52,7 @@ class FullwarpDash(Dash):  # type: ignore[misc]  # dash counts as untyped
 def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     """The app. Without `sources` it starts closed: give them later with `open_app` (after a fork)."""
     from pages._first_view import first_view
+    from pages._gpu_line import add_gpu_line
     from pages._search import add_search
 
     prefix = settings.serve.url_prefix
@@ -81,6 +82,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     app.first_view = functools.partial(first_view, functools.partial(_frame, settings))
     connect_frame(app)
     add_search(server, prefix)
+    add_gpu_line(server, prefix)
     add_headers(app, [theme])
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)

@@ -21,7 +21,7 @@ def compare_panel(then: Totals, now: Totals, time: datetime) -> Component:
     """A table of one line a number: then, now, change. A dash = not known or not measured at one of the moments."""
     head = html.Thead(html.Tr([html.Th("", scope="col"), *(html.Th(text, scope="col") for text in _head(time))]))
     rows = [_row(label, unit, read, then, now) for label, unit, read in _LINES]
-    table = html.Table([head, html.Tbody(rows)], className="fw-table fw-compare")
+    table = html.Table([head, html.Tbody(rows)], className="fw-compare")
     return panel("Then and now", [table], note="the same numbers at both moments")
 
 

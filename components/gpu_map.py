@@ -9,17 +9,23 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.elements import Choice, choice, panel_state, source_name, switch
-from components.map_payload import MAP_METRICS
+from components.map_payload import COLOR_METRICS
 from components.sources_banner import worst_source
 from data.metrics.registry import METRICS
 from data.model import ClusterSnapshot, GpuState
 from data.totals import Use
 from data.words import count, number
 
-GROUPS: tuple[Choice, ...] = (("rack", "Rack"), ("node", "Node"), ("partition", "Partition"), ("model", "Model"))
+GROUPS: tuple[Choice, ...] = (
+    ("rack", "Rack"),
+    ("node", "Node"),
+    ("partition", "Partition"),
+    ("model", "Model"),
+    ("user", "User"),
+)
 ALLOCATION = "allocation"
 METRIC_CHOICES: tuple[Choice, ...] = (
-    *((name, METRICS[name].label) for name in MAP_METRICS),
+    *((name, METRICS[name].label) for name in COLOR_METRICS),
     (ALLOCATION, "Allocation"),
 )
 STATE_WORDS: Mapping[GpuState, str] = {
@@ -44,7 +50,7 @@ def map_panel(
     payload: Mapping[str, Any], body: Sequence[Any], legend: Component, note: str, *, metric: str, group: str
 ) -> Component:
     """The panel as it stands on the page. `body` replaces the map where there is nothing to draw."""
-    helps = {name: METRICS[name].help for name in MAP_METRICS}
+    helps = {name: METRICS[name].help for name in COLOR_METRICS}
     switches = [
         choice("map-group", "Group", GROUPS, known_choice(group, GROUPS)),
         switch("map-metric", "Color by", METRIC_CHOICES, known_choice(metric, METRIC_CHOICES), helps),
@@ -57,14 +63,14 @@ def map_panel(
         id="gpu-map",
         className="fw-map",
         role="group",
-        **{"aria-label": "GPU map. Arrow keys move between GPUs, Enter keeps the details open."},
+        **{"aria-label": "GPU map. Arrow keys move between GPUs, Enter opens the node, J the job."},
     )
     return html.Section(
         [
             html.Div(head, className="fw-panel-head"),
             html.Div([html.Div(legend, id="map-legend"), _note_and_scale(note)], className="fw-map-key"),
             html.Div([html.Div(list(body), id="map-instead"), drawn], className="fw-map-body"),
-            html.Div(id="map-card", className="fw-card", hidden=True, role="status"),
+            html.Div(id="map-card", className="fw-card", hidden=True),
             dcc.Store(id="map-data", data=payload),
             dcc.Store(id="map-drawn"),
         ],

@@ -21,6 +21,8 @@ RATIOS = ("gpu_utilization", "sm_activity", "tensor_activity")
 AMOUNTS = ("power_watts", "temperature_celsius")
 MEMORY = ("gpu_memory_used_bytes", "gpu_memory_total_bytes")
 MAP_METRICS = (*RATIOS, MEMORY[0], *AMOUNTS)
+GAP = "utilization_gap"  # worked out where it is shown, from UTIL and SM
+COLOR_METRICS = (*RATIOS[:2], GAP, *MAP_METRICS[2:])
 OLD = timedelta(minutes=15)
 PER_MILLE, TENTH_GIB = 1000, (1 << 30) / 10
 DeviceKey = tuple[str, str, str]
@@ -35,8 +37,8 @@ def map_payload(snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None =
     names = sorted({gpu.device.node for gpu in snapshot.gpus}, key=natural_key)
     places = {name: place for place, name in enumerate(names)}
     gpus = sorted(snapshot.gpus, key=lambda gpu: (places[gpu.device.node], *_order_in_node(gpu)))
-    nodes = _node_columns(names, snapshot.nodes, gpus)
     columns = _gpu_columns(gpus, places, snapshot.jobs, shown)
+    nodes = _node_columns(names, snapshot.nodes, gpus) | {"cards": _cards(columns["gpus"], len(names))}
     return {
         "version": snapshot.version,
         "shape": _shape(nodes, columns),
@@ -89,6 +91,14 @@ def _node_columns(names: Sequence[str], nodes: Iterable[Node], gpus: Sequence[Gp
         "mark": [_mark(states[name]) for name in names],
         "reason": [_reason(known.get(name)) for name in names],
     }
+
+
+def _cards(gpus: dict[str, list[Any]], nodes: int) -> list[int]:
+    """Physical cards by node."""
+    found: list[set[int]] = [set() for _ in range(nodes)]
+    for node, parent in zip(gpus["node"], gpus["parent"], strict=True):
+        found[node].add(parent)
+    return [len(cards) for cards in found]
 
 
 def _model(gpu: Gpu) -> str:
@@ -198,13 +208,13 @@ def _metrics(gpus: Sequence[Gpu]) -> dict[str, dict[str, object]]:
     watts = max((gpu.values.get("power_watts", 0.0) for gpu in gpus), default=0.0)
     ranges = {"power_watts": (0, max(100, math.ceil(watts / 100) * 100)), "temperature_celsius": (20, 100)}
     rows: dict[str, dict[str, object]] = {}
-    for name in MAP_METRICS:
+    for name in COLOR_METRICS:
         low, high = ranges.get(name, (0, 1))
         is_amount = name in AMOUNTS
         rows[name] = {
             "label": METRICS[name].label,
             "help": METRICS[name].help,
-            "unit": {"power_watts": "W", "temperature_celsius": "°C"}.get(name, "%"),
+            "unit": {"power_watts": "W", "temperature_celsius": "°C", GAP: "points"}.get(name, "%"),
             "ramp": "mag" if is_amount else "seq",
             "low": low,
             "high": high,
@@ -213,7 +223,7 @@ def _metrics(gpus: Sequence[Gpu]) -> dict[str, dict[str, object]]:
     return rows
 
 
-def _shape(nodes: dict[str, list[str]], columns: dict[str, Any]) -> str:
+def _shape(nodes: dict[str, list[Any]], columns: dict[str, Any]) -> str:
     """Changes when cells come, go or move: only then is the map built anew."""
     gpus = columns["gpus"]
     placed = {key: column for key, column in nodes.items() if key != "reason"}

@@ -7,9 +7,11 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from components.map_payload import GAP, MEMORY
+
 COMPACT, DENSE = 120, 600
-MEMORY, MEMORY_TOTAL, GAP = "gpu_memory_used_bytes", "gpu_memory_total_bytes", "utilization_gap"
 _WORST = ("down", "idle", "unmeasured", "unknown", "drained", "free", "busy")
+OTHERS, NOBODY = "Other users", "Nobody"
 _LOOKS = {"unknown": "unmeasured"}
 _ALLOCATED = frozenset({"busy", "idle", "unmeasured"})
 _MARKS = {"down": "fw-icon-bad fw-bad", "drained": "fw-icon-drained fw-none", "silent": "fw-icon-none fw-none"}
@@ -27,12 +29,31 @@ def map_still(payload: Payload, metric: str, group: str) -> str:
 
 
 def _groups(payload: Payload, by: str) -> Sequence[tuple[str, list[NodeGpus]]]:
+    if by == "user":
+        return _by_user(payload)
     places = payload["gpus"]["node"]
     nodes = [(node, list(gpus)) for node, gpus in groupby(range(len(places)), places.__getitem__)]
     found: dict[str, list[NodeGpus]] = {}
     for node, gpus in nodes:
         found.setdefault("" if by == "node" else payload["nodes"][by][node], []).append((node, gpus))
     return list(found.items())
+
+
+def _by_user(payload: Payload) -> Sequence[tuple[str, list[NodeGpus]]]:
+    """Each user's GPUs, the most first; a node stands in the group of each user on it."""
+    found: dict[str, dict[int, list[int]]] = {}
+    for at, node in enumerate(payload["gpus"]["node"]):
+        found.setdefault(holder(payload, at), {}).setdefault(node, []).append(at)
+    sizes = {name: sum(map(len, nodes.values())) for name, nodes in found.items()}
+    order = sorted(found, key=lambda name: (name in (OTHERS, NOBODY), name == NOBODY, -sizes[name], name))
+    return [(name, list(found[name].items())) for name in order]
+
+
+def holder(payload: Payload, at: int) -> str:
+    """Who holds a device, as far as the viewer may know."""
+    if payload["gpus"]["user"][at]:
+        return str(payload["gpus"]["user"][at])
+    return OTHERS if payload["states"][payload["gpus"]["state"][at]] in _ALLOCATED else NOBODY
 
 
 def _group(payload: Payload, name: str, nodes: list[NodeGpus], by: str, metric: str, mode: str) -> str:
@@ -58,8 +79,9 @@ def _strip(payload: Payload, gpus: list[int], metric: str) -> str:
     parents: dict[int, list[int]] = {}
     for at in gpus:
         parents.setdefault(payload["gpus"]["parent"][at], []).append(at)
-    columns = max(8, len(parents))
-    style = f' style="--span:{columns // len(parents)}"' if columns // len(parents) > 1 else ""
+    columns = max(8, payload["nodes"]["cards"][payload["gpus"]["node"][gpus[0]]])
+    span = columns // payload["nodes"]["cards"][payload["gpus"]["node"][gpus[0]]]
+    style = f' style="--span:{span}"' if span > 1 else ""
     cells = []
     for members in parents.values():
         if payload["gpus"]["slots"][members[0]]:
@@ -115,8 +137,8 @@ def _value(payload: Payload, at: int, metric: str) -> float | None:
     values = payload["values"]
     if metric == "allocation":
         return None
-    if metric == MEMORY:
-        used, total = values[MEMORY][at], values[MEMORY_TOTAL][at]
+    if metric == MEMORY[0]:
+        used, total = values[MEMORY[0]][at], values[MEMORY[1]][at]
         return None if used is None or not total else float(used / total)
     if metric == GAP:
         utilization, activity = values["gpu_utilization"][at], values["sm_activity"][at]

@@ -14,9 +14,11 @@ from components.compare import compare_panel
 from components.elements import Choice, panel_state, select_filter, short_model
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
+from components.maintenance import maintenance_banner
 from components.map_payload import DeviceKey, map_payload
 from components.overview_attention import attention_rows
 from components.overview_kpis import KpiView, overview_kpis
+from components.queue_panel import queue_panel
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import ClusterSnapshot
@@ -78,7 +80,10 @@ def overview_parts(found: OverviewAnswer) -> Parts:
         legend=legend(overview.totals.use, found.chosen.get("state", "")) if snapshot.gpus else "",
         instead=nothing_to_draw(snapshot),
         map=map_payload(snapshot, found.shown),
-        attention=attention_panel(attention_rows(overview.attention, found.now_href, found.at)),
+        attention=[
+            attention_panel(attention_rows(overview.attention, found.now_href, found.at)),
+            html.Div(queue_panel(overview.totals.by_partition), className="fw-wall-only"),
+        ],
         frame=frame_data(snapshot),
         version=found.version,
     )
@@ -132,9 +137,10 @@ def _matches(found: OverviewAnswer) -> str:
 
 
 def _banner(found: OverviewAnswer) -> list[Component]:
-    """The worst first; one per page, and what was ignored beside it."""
+    """The worst of the sources; beside it what was ignored of the address, and maintenance."""
     main = past_banner(found.snapshot, found.now_href) or sources_banner(found.snapshot, is_staff=found.is_staff)
-    return [part for part in (ignored_banner(found.ignored), main) if part is not None]
+    parts = (ignored_banner(found.ignored), main, maintenance_banner(found.snapshot))
+    return [part for part in parts if part is not None]
 
 
 def _filters(found: OverviewAnswer) -> Component:

@@ -57,10 +57,10 @@ def _retry() -> Component:
 
 
 def past_banner(snapshot: ClusterSnapshot, now_href: str) -> Component | None:
-    """Marks a view of the past, and says what nobody recorded for that moment."""
-    if not snapshot.is_past:
+    """Says what nobody recorded for a past moment; that it is the past, the frame says on every page."""
+    if not snapshot.is_past or not snapshot.unknown:
         return None
-    unknown = f"Not known for that moment: {'; '.join(snapshot.unknown)}." if snapshot.unknown else ""
+    unknown = f"Not known for that moment: {' '.join(snapshot.unknown)}"
     title = html.Span(["This is the past: ", moment(snapshot.time)])
     return banner("info", "clock", title, [unknown], html.A("Back to now", href=now_href, className="fw-button"))
 

@@ -58,7 +58,8 @@ def _found(viewer: Viewer, sources: Sources, wanted: str) -> Iterable[Found]:
 
 
 def _line(hit: Found) -> Suggestion:
-    return Suggestion(hit.kind, hit.name, hit.text, _PLACES[hit.kind].format(quote(hit.name, safe="")))
+    text = hit.text.lower() if hit.kind == "node" else hit.text
+    return Suggestion(hit.kind, hit.name, text, _PLACES[hit.kind].format(quote(hit.name, safe="")))
 
 
 def _pages(wanted: str, pages: Mapping[str, str]) -> list[Suggestion]:

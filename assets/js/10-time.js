@@ -33,6 +33,9 @@
       setText(element, clock(date, element.hasAttribute("data-seconds"), now));
       element.title = date.toString();
     });
+    document.querySelectorAll("[data-until]").forEach(function (element) {
+      setText(element, age(Number(element.getAttribute("data-until")) - now / 1000));
+    });
     document.querySelectorAll("[data-since]").forEach(function (element) {
       var since = Number(element.getAttribute("data-since"));
       if (!since) return;
@@ -48,7 +51,7 @@
     waiting = true;
     requestAnimationFrame(function () { waiting = false; refresh(); });
   }
-  new MutationObserver(soon).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["datetime", "data-since"] });
+  new MutationObserver(soon).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["datetime", "data-since", "data-until"] });
   setInterval(function () { if (!document.hidden) refresh(); }, 1000);
   window.fwTime = { age: age, clock: clock, refresh: refresh };
 })();

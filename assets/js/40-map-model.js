@@ -10,10 +10,17 @@
     return used === null || !total ? null : used / total;
   }
 
+  // UTIL minus SM: large where a GPU looks busy and is mostly empty.
+  function gap(data, i) {
+    var util = data.values.gpu_utilization[i], sm = data.values.sm_activity[i];
+    return util === null || sm === null ? null : (util - sm) / 1000;
+  }
+
   // The value that colors cell i, in the metric's own unit; null = not measured.
   function value(data, i, key) {
     if (key === "allocation") return null;
     if (key === "gpu_memory_used_bytes") return ratio(data, i);
+    if (key === "utilization_gap") return gap(data, i);
     var raw = (data.values[key] || [])[i];
     return raw === null || raw === undefined ? null : raw * data.metrics[key].scale;
   }
@@ -45,8 +52,36 @@
     return look(data, lowest, key).replace(" fw-out", "") + (out ? " fw-out" : "");
   }
 
+  // Who holds a device, as far as the viewer may know.
+  function holder(data, i) {
+    var state = data.states[data.gpus.state[i]];
+    return data.gpus.user[i] || (state === "busy" || state === "idle" || state === "unmeasured" ? "Other users" : "Nobody");
+  }
+
+  // Each user's GPUs, the most first; a node stands in the group of each user on it.
+  function byUser(data) {
+    var found = new Map(), last = { "Other users": 1, Nobody: 2 };
+    data.gpus.node.forEach(function (n, i) {
+      var name = holder(data, i);
+      if (!found.has(name)) found.set(name, { name: name, size: 0, nodes: [], at: new Map() });
+      var group = found.get(name);
+      if (!group.at.has(n)) { group.at.set(n, { n: n, gpus: [] }); group.nodes.push(group.at.get(n)); }
+      group.at.get(n).gpus.push(i);
+      group.size += 1;
+    });
+    return Array.from(found.values()).sort(function (a, b) {
+      return (last[a.name] || 0) - (last[b.name] || 0) || b.size - a.size || (a.name < b.name ? -1 : 1);
+    });
+  }
+
+  // Changes when cells come, go or move.
+  function shape(data, by) {
+    return data.shape + (by === "user" ? data.gpus.node.map(function (_, i) { return holder(data, i); }).join() : "");
+  }
+
   // [{name, nodes: [{n, gpus: [{slices: [i, ...]} or {i}]}]}] in the order of the server.
   function groups(data, by) {
+    if (by === "user") return byUser(data);
     var byNode = data.nodes.name.map(function () { return []; });
     data.gpus.node.forEach(function (n, i) { byNode[n].push(i); });
     var order = [], seen = new Map();
@@ -69,6 +104,7 @@
     }
     var v = value(data, i, key);
     if (v === null) return "not measured";
+    if (data.metrics[key].unit === "points") return (v > 0 ? "+" : v < 0 ? "\u2212" : "") + number(Math.abs(v) * 100, 0) + " points";
     if (data.metrics[key].unit === "%") return number(v * 100, v > 0 && v < 0.0995 ? 1 : 0) + " %";
     return number(v, 0) + " " + data.metrics[key].unit;
   }
@@ -107,5 +143,5 @@
 
   function cellSentence(data, cell) { return cell.fwGpus ? nodeSentence(data, cell.fwGpus) : sentence(data, cell.fwIndex); }
 
-  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shown: shown, name: name, cellSentence: cellSentence, nodeCounts: nodeCounts, lowest: lowest, WORDS: WORDS };
+  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shape: shape, shown: shown, name: name, cellSentence: cellSentence, nodeCounts: nodeCounts, lowest: lowest, WORDS: WORDS };
 })();

@@ -13,7 +13,7 @@
     return made;
   }
 
-  function shapeOf(data, by, mode) { return [by, mode, data.shape].join("|"); }
+  function shapeOf(data, by, mode) { return [by, mode, window.fwMap.shape(data, by)].join("|"); }
 
   function cell(index, span) {
     var made = element("div", "fw-cell");
@@ -48,7 +48,7 @@
       if (!parents.has(parent)) parents.set(parent, []);
       parents.get(parent).push(i);
     });
-    var columns = Math.max(8, parents.size), span = Math.max(1, Math.floor(columns / parents.size));
+    var cards = data.nodes.cards[node.n], columns = Math.max(8, cards), span = Math.floor(columns / cards);
     box.style.setProperty("--cols", columns);
     parents.forEach(function (members) {
       if (data.gpus.slots[members[0]]) box.append(slices(data, members, span));
@@ -109,8 +109,9 @@
     if (!box) return;
     box.hidden = !row || !data.nodes.name.length;
     if (!row) return;
-    box.querySelector("[data-low]").textContent = row.unit === "%" ? "0" : row.low;
-    box.querySelector("[data-high]").textContent = (row.unit === "%" ? "100" : row.high) + " " + row.unit;
+    var isShare = row.unit === "%" || row.unit === "points";
+    box.querySelector("[data-low]").textContent = isShare ? "0" : row.low;
+    box.querySelector("[data-high]").textContent = (isShare ? "100" : row.high) + " " + row.unit;
     box.title = row.label + ": " + row.help;
   }
 

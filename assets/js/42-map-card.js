@@ -17,9 +17,38 @@
 
   function fact(list, label, text) { list.append(part("dt", "", label), part("dd", "", text)); }
 
+  function link(text, path) {
+    var made = part("a", "", text);
+    made.href = window.fwHref(path);
+    made.addEventListener("click", function (event) {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      open(path);
+    });
+    return made;
+  }
+
+  function open(path) { hide(); window.fwGo(window.fwHref(path)); }
+  function nodePath(data, n) { return "nodes/" + encodeURIComponent(data.nodes.name[n]); }
+
+  // The jobs of a device that the viewer may see, each with its page.
+  function jobPaths(data, i) {
+    return data.gpus.job[i].split(", ").filter(Boolean).map(function (id) { return [id, "jobs/" + encodeURIComponent(id)]; });
+  }
+
+  function jobFact(list, data, i) {
+    var jobs = jobPaths(data, i), shown = part("dd", "", "");
+    if (!jobs.length) return;
+    jobs.forEach(function (pair, at) { shown.append(at ? ", " : "", link(pair[0], pair[1])); });
+    if (data.gpus.user[i]) shown.append(", " + data.gpus.user[i]);
+    list.append(part("dt", "", jobs.length > 1 ? "Jobs" : "Job"), shown);
+  }
+
   function head(data, i) {
     var state = data.states[data.gpus.state[i]], box = part("div", "fw-card-head", "");
-    box.append(part("b", "", window.fwMap.name(data, i)));
+    var name = part("b", "", "");
+    name.append(link(window.fwMap.name(data, i), nodePath(data, data.gpus.node[i])));
+    box.append(name);
     box.append(part("span", "fw-note", data.gpus.slice[i] || data.models[data.gpus.model[i]]));
     var label = part("span", "fw-card-state" + (TEXT[state] ? " fw-text-" + TEXT[state] : ""), "");
     if (ICONS[state]) { var icon = part("span", "fw-icon fw-icon-" + ICONS[state], ""); icon.setAttribute("aria-hidden", "true"); label.append(icon); }
@@ -31,21 +60,25 @@
   function fill(data, i) {
     var list = part("dl", "", ""), slice = Boolean(data.gpus.slots[i]);
     fact(list, slice ? "GR" : "UTIL", window.fwMap.shown(data, i, "gpu_utilization"));
-    ["sm_activity", "gpu_memory_used_bytes", "power_watts", "temperature_celsius"].forEach(function (key) {
+    ["sm_activity", "utilization_gap", "gpu_memory_used_bytes", "power_watts", "temperature_celsius"].forEach(function (key) {
       fact(list, NAMES[key] || data.metrics[key].label, window.fwMap.shown(data, i, key));
     });
-    var job = data.gpus.job[i];
-    if (job) fact(list, job.indexOf(",") > 0 ? "Jobs" : "Job", job + (data.gpus.user[i] ? ", " + data.gpus.user[i] : ""));
+    jobFact(list, data, i);
     var notes = data.gpus.note[i] >= 0 ? [part("p", "", data.notes[data.gpus.note[i]])] : [];
     var node = data.nodes.reason[data.gpus.node[i]];
     if (node) notes.push(part("p", "", node));
-    card().replaceChildren.apply(card(), [head(data, i), list].concat(notes));
+    var line = part("div", "fw-card-line", "");
+    line.append(part("span", "fw-note", "Last 60 min …"));
+    card().replaceChildren.apply(card(), [head(data, i), list].concat(notes, [line]));
+    window.fwMapLine(line, data, i);
   }
 
   // A cell that stands for a whole node says what is on it, and which GPU does least.
   function fillNode(data, gpus) {
     var list = part("dl", "", ""), head = part("div", "fw-card-head", ""), n = data.gpus.node[gpus[0]];
-    head.append(part("b", "", data.nodes.name[n]), part("span", "fw-note", data.nodes.model[n]));
+    var name = part("b", "", "");
+    name.append(link(data.nodes.name[n], nodePath(data, n)));
+    head.append(name, part("span", "fw-note", data.nodes.model[n]));
     window.fwMap.nodeCounts(data, gpus).forEach(function (pair) { fact(list, pair[0], String(pair[1])); });
     var least = window.fwMap.lowest(data, gpus);
     if (least !== undefined) fact(list, "Lowest UTIL", window.fwMap.shown(data, least, "gpu_utilization") + ", GPU " + data.gpus.label[least]);
@@ -104,7 +137,10 @@
   function keys(event) {
     var cell = event.target.closest(".fw-cell");
     if (!cell) return;
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pinned = true; show(cell); return; }
+    var data = window.fwMapDrawn.data, i = cell.fwGpus ? cell.fwGpus[0] : cell.fwIndex;
+    if (event.key === "Enter") { event.preventDefault(); open(nodePath(data, data.gpus.node[i])); return; }
+    if (event.key === " ") { event.preventDefault(); pinned = true; show(cell); return; }
+    if (/^j$/i.test(event.key) && !cell.fwGpus && jobPaths(data, i).length) { event.preventDefault(); open(jobPaths(data, i)[0][1]); return; }
     if (!/^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(event.key)) return;
     event.preventDefault();
     var next = target(cell, event.key);
@@ -116,7 +152,8 @@
     map.fwAttached = true;
     map.addEventListener("keydown", keys);
     map.addEventListener("focusin", function (event) { if (event.target.fwIndex !== undefined) show(event.target); });
-    map.addEventListener("focusout", function () { if (!pinned) hide(); });
+    map.addEventListener("focusout", function (event) { if (!pinned && !card().contains(event.relatedTarget)) hide(); });
+    card().addEventListener("focusout", function (event) { if (!pinned && !card().contains(event.relatedTarget) && !map.contains(event.relatedTarget)) hide(); });
     map.addEventListener("mouseover", function (event) {
       var cell = event.target.closest(".fw-cell");
       if (!cell || pinned) return;
@@ -127,7 +164,13 @@
     card().addEventListener("mouseleave", function () { if (!pinned && (document.activeElement || {}).fwIndex === undefined) hide(); });
     map.addEventListener("click", function (event) {
       var cell = event.target.closest(".fw-cell");
-      if (cell) { choose(cell, true); pinned = true; show(cell); }
+      if (!cell) return;
+      // A finger cannot hover: the first tap shows the card with its links, a second one on the same cell opens the node.
+      var again = pinned === cell || event.pointerType !== "touch";
+      choose(cell, true);
+      if (again) { var data = window.fwMapDrawn.data; open(nodePath(data, data.gpus.node[cell.fwGpus ? cell.fwGpus[0] : cell.fwIndex])); return; }
+      pinned = cell;
+      show(cell);
     });
   }
 
