@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from data.collection import without_collection
 from data.errors import (
     CannotKnow,
     FullwarpError,
@@ -117,7 +118,8 @@ def _kind_of_text(message: str) -> type[FullwarpError] | None:
 
 def _parsed(raw: bytes) -> object:
     try:
-        return orjson.loads(raw)
+        with without_collection():
+            return orjson.loads(raw)
     except orjson.JSONDecodeError:
         pass
     start = re.search(rb"^\{", raw, re.MULTILINE)
