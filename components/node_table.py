@@ -32,7 +32,7 @@ def node_table(rows: Sequence[Mapping[str, Any]]) -> Component:
             "resizable": True,
             "suppressMovable": True,
             "suppressHeaderMenuButton": True,
-            "comparator": {"function": "fwBlanksLast(valueA, valueB, isDescending)"},
+            "comparator": {"function": "fwBlanksLast"},
             "sortingOrder": ["desc", "asc", None],
         },
         dashGridOptions={
@@ -82,7 +82,7 @@ COLUMNS: list[dict[str, Any]] = [
         "pinned": "left",
         "minWidth": 132,
         "width": 168,
-        "comparator": {"function": "fwByPlace(nodeA, nodeB)"},
+        "comparator": {"function": "fwByPlace"},
         "sortingOrder": ["asc", "desc", None],
     },
     {

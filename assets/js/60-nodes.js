@@ -68,12 +68,12 @@
   });
 
   window.dashAgGridFunctions = Object.assign(window.dashAgGridFunctions || {}, {
-    fwBlanksLast: function (a, b, descending) {
+    fwBlanksLast: function (a, b, nodeA, nodeB, descending) {
       var noA = a === null || a === undefined || a === "", noB = b === null || b === undefined || b === "";
       if (noA || noB) return noA && noB ? 0 : (noA ? 1 : -1) * (descending ? -1 : 1);
       return typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
     },
-    fwByPlace: function (a, b) { return a.data.order - b.data.order; }
+    fwByPlace: function (a, b, nodeA, nodeB) { return nodeA.data.order - nodeB.data.order; }
   });
 
   // Tiles, for phones and paper and for a quick look
@@ -96,7 +96,7 @@
     strip.setAttribute("role", "img");
     strip.setAttribute("aria-label", sentence(row));
     cells(row).forEach(function (cell) { strip.append(part("i", "fw-cell fw-" + cell)); });
-    var facts = [row.utilization === null ? "UTIL not measured" : "UTIL " + share(row.utilization) + "\u00a0%"];
+    var facts = [row.utilization !== null ? "UTIL " + share(row.utilization) + "\u00a0%" : row.held === 0 ? "none held" : "UTIL not measured"];
     if (row.gpus === null) facts = ["no GPU"];
     if (row.idle) facts.push(row.idle + " held, idle");
     if (row.free) facts.push(row.free + " free");
