@@ -9,9 +9,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import psutil
 import requests
 
 from data.metrics.registry import SNAPSHOT_METRICS
@@ -22,13 +24,34 @@ from data.simulation.remote_write import remote_write
 PAST, AHEAD = timedelta(seconds=90), timedelta(minutes=4)
 
 
+@dataclass(frozen=True)
+class Server:
+    """A running Prometheus."""
+
+    url: str
+    process: psutil.Process
+
+    def cpu_seconds(self) -> float:
+        """Seconds of computing since its start."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+    def settle(self) -> None:
+        """Wait until it has cleaned up after what was asked of it before, at most ten seconds."""
+        for _ in range(20):
+            before = self.cpu_seconds()
+            time.sleep(0.5)
+            if self.cpu_seconds() - before < 0.05:
+                return
+
+
 def is_here() -> bool:
     return shutil.which("prometheus") is not None
 
 
 @contextmanager
-def prometheus_with(world: World, now: datetime) -> Iterator[str]:
-    """The address of a server that holds the series from 90 seconds ago to a few minutes ahead."""
+def prometheus_with(world: World, now: datetime) -> Iterator[Server]:
+    """A server that holds the series from 90 seconds ago to a few minutes ahead."""
     with tempfile.TemporaryDirectory(prefix="fullwarp-bench-") as folder:
         port = free_port()
         process = _start(Path(folder), port)
@@ -36,7 +59,7 @@ def prometheus_with(world: World, now: datetime) -> Iterator[str]:
             url = f"http://127.0.0.1:{port}"
             _wait(url, process)
             remote_write(world, Window(now - PAST, now + AHEAD), f"{url}/api/v1/write", SNAPSHOT_METRICS)
-            yield url
+            yield Server(url, psutil.Process(process.pid))
         finally:
             process.terminate()
             process.wait(20)
