@@ -64,7 +64,7 @@ class ListParts(NamedTuple):
     table: Any
     pager: Any
     export: str
-    is_read: bool
+    unread: int
     frame: Any
     version: str
 
@@ -83,7 +83,7 @@ def list_parts(answer: ListAnswer) -> ListParts:
         table=_table(answer),
         pager=pager(found.total, asked.offset, asked.limit, "jobs-offset", noun),
         export=answer.export_href,
-        is_read=found.unread == 0,
+        unread=found.unread,
         frame=frame_data(found.snapshot),
         version=answer.version,
     )
@@ -129,7 +129,9 @@ def jobs_page(answer: ListAnswer, *, refresh_seconds: float) -> Component:
             *(dcc.Store(id=f"jobs-{key}", data=answer.chosen.get(key, "")) for key in FILTERS),
             dcc.Store(id="jobs-at", data=at),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Interval(id="jobs-read-on", interval=1500, disabled=parts.is_read),
+            dcc.Store(id="jobs-unread", data=parts.unread),
+            dcc.Store(id="jobs-step", data=0),
+            dcc.Store(id="jobs-read-on"),
             dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(at)),
         ],
         className="fw-ticking fw-jobs",

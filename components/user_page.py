@@ -110,9 +110,9 @@ def user_page(view: UserView, *, refresh_seconds: float) -> Component:
             dcc.Store(id="user-version", data=parts.version),
             dcc.Store(id="frame", data=parts.frame),
             dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(view.at)),
-            dcc.Interval(
-                id="user-days", interval=1500, max_intervals=60, disabled=bool(view.past and view.past.is_whole)
-            ),
+            dcc.Store(id="user-step", data=0),
+            dcc.Store(id="user-read-on"),
+            dcc.Store(id="user-unread", data=1),
         ],
         className="fw-ticking fw-jobs",
     )

@@ -43,11 +43,11 @@ def layout(**query: str) -> Component:
     Output("jobs-table", "children"),
     Output("jobs-pager", "children"),
     Output("jobs-export", "href"),
-    Output("jobs-read-on", "disabled"),
+    Output("jobs-unread", "data"),
     Output("frame", "data", allow_duplicate=True),
     Output("jobs-version", "data"),
     Input("tick", "n_intervals"),
-    Input("jobs-read-on", "n_intervals"),
+    Input("jobs-step", "data"),
     *STORES,
     *CONTROLS,
     State("jobs-version", "data"),
@@ -81,3 +81,7 @@ def _answer(asked: AskedJobs) -> ListAnswer:
 
 
 clientside_callback(ClientsideFunction("fw", "writeJobsUrl"), *STORES, *CONTROLS, prevent_initial_call=True)
+# without an output, a clientside callback is not called for the first data
+clientside_callback(
+    ClientsideFunction("fw", "readOnJobs"), Output("jobs-read-on", "data"), Input("jobs-unread", "data")
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dash
-from dash import Input, Output, State
+from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
 from components.user_month import month_panel
@@ -45,12 +45,17 @@ def refresh(_: int | None, user: str, at: str, seen: str) -> UserParts:
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
     Output("user-month", "children"),
-    Output("user-days", "disabled"),
-    Input("user-days", "n_intervals"),
+    Output("user-unread", "data"),
+    Input("user-step", "data"),
     State("user-name", "data"),
     prevent_initial_call=True,
 )
-def read_on(_: int | None, user: str) -> tuple[Component, bool]:
+def read_on(_: int | None, user: str) -> tuple[Component, int]:
     """Read some more of the 30 days; the rest comes with the next call."""
     past = user_past(viewer(), backing().sources, user, backing().sources.clock())
-    return month_panel(past), past.is_whole
+    return month_panel(past), past.days - past.read - len(past.failed)
+
+
+clientside_callback(
+    ClientsideFunction("fw", "readOnUser"), Output("user-read-on", "data"), Input("user-unread", "data")
+)

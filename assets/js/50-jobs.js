@@ -44,6 +44,14 @@
     changed("jobs-" + key, event.target.value === ANY ? "" : event.target.value);
   });
 
+  // The next part is asked for when the last one is shown: a call that overtakes another would take its answer away.
+  function readOn(step, left) {
+    if (left > 0) setTimeout(function () { if (document.querySelector(".fw-jobs")) set(step, Date.now()); }, 100);
+    return dash_clientside.no_update;
+  }
+  function readOnJobs(left) { return readOn("jobs-step", left); }
+  function readOnUser(left) { return readOn("user-step", left); }
+
   window.dash_clientside = Object.assign({}, window.dash_clientside);
-  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeJobsUrl: writeJobsUrl });
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeJobsUrl: writeJobsUrl, readOnJobs: readOnJobs, readOnUser: readOnUser });
 })();

@@ -150,6 +150,7 @@
     var low = Math.min(drag.from, drag.to), high = Math.max(drag.from, drag.to), length = span[1] - span[0];
     drag = null;
     if (high - low > 0.02) zoom(span[0] + low * length, span[0] + high * length); else draw();
+    setTimeout(function () { if (box()) box().focus({ preventScroll: true }); }, 0);
   });
   document.addEventListener("click", function (event) { if (event.target.closest("[data-zoom-out]")) whole(); });
   document.addEventListener("keydown", function (event) {

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
 from data.errors import BadRequest, NotFound, SourceTimeout
 from data.idle_stretches import idle_stretches
-from data.model import Device, Scope, Series, Window, WindowReading, WindowStat
+from data.model import Device, Series, Window, WindowReading, WindowStat
 from data.queries.job_report import job_answer
 from data.queries.job_series import MOST_SHOWN, job_series, series_of
-from tests.live.builders import NOW, FakeMetrics, FakeScheduler, make_job, make_node, uuid_of
+from tests.live.builders import NOW, FakeScheduler, make_job, make_node, uuid_of
 from tests.queries.cluster import ALICE, STAFF, STRANGER, open_fakes
+from tests.queries.plotted import Plotted
 
 START = NOW - timedelta(hours=2)
-
-
-@dataclass
-class Plotted(FakeMetrics):
-    """Metrics with series; keeps what was asked."""
-
-    given: Sequence[Series] = ()
-    asked: list[tuple[tuple[str, ...], Window, Scope, float | None]] = field(default_factory=list)
-    series_fault: Exception | None = None
-
-    def series(
-        self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
-    ) -> Iterable[Series]:
-        self.asked.append((tuple(metrics), window, scope, step_seconds))
-        if self.series_fault is not None:
-            raise self.series_fault
-        return tuple(one for one in self.given if one.metric in metrics)
 
 
 def device(index: int) -> Device:
