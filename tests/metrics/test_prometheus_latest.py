@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from data.errors import BadRequest, SettingsError
 from data.metrics.prometheus import PrometheusSource
+from data.metrics.prometheus_latest import VALUE_QUERIES, value_queries
 from settings import MetricsSettings
 from tests.metrics.series_builders import T0, Case, dcgm, grid, moment, only
 from tests.services.prometheus import STALE, PrometheusServer, metric
@@ -207,3 +210,14 @@ def test_a_server_without_gpu_series_gives_no_device_and_names_what_is_missing(c
     case.write(metric("up"), grid(10), [1] * 10)
     reading = case.source().latest(["gpu_utilization"], NOW)
     assert (reading.devices, reading.missing, reading.dialects) == ((), ("gpu_utilization",), ())
+
+
+def test_the_value_queries_together_ask_for_every_series_once(case: Case) -> None:
+    for name in ("DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_GPU_UTIL"):
+        case.write(dcgm(name), grid(10), [1] * 10)
+    source = case.source()
+    (bound,) = source._device_dialects(NOW.timestamp() - 3600, NOW.timestamp())
+    queries = value_queries([(bound, 60.0)], source._site, ["gpu_utilization", "gpu_memory_total_bytes"])
+    assert len(queries) == VALUE_QUERIES
+    asked = [name for query in queries for name in re.findall(r"DCGM_[A-Z_]+", query)]
+    assert sorted(asked) == ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_GPU_UTIL"]

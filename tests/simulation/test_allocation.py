@@ -134,3 +134,13 @@ def test_nights_and_weekends_are_quieter(scheduler: SimulatedScheduler, now: dat
     wednesday = sum(held(now - timedelta(weeks=week)) for week in weeks)
     sunday = sum(held(now - timedelta(weeks=week, days=3)) for week in weeks)
     assert sunday < 0.93 * wednesday
+
+
+def test_every_job_runs_on_nodes_of_its_own_partition(looks: list[Look]) -> None:
+    seen: Counter[str] = Counter()
+    for look in looks:
+        partitions = {node.name: node.partitions for node in look.nodes}
+        for job in look.jobs:
+            assert all(job.partition in partitions[name] for name in job.nodes), (look.at, job.display_id)
+            seen[job.partition] += len(job.nodes)
+    assert seen.keys() >= {"gpu", "gpu-long", "a100", "interactive", "mig", "preempt", "cpu"}
