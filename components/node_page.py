@@ -130,7 +130,8 @@ def _node_banner(node: Node) -> Component | None:
     if not is_down and not node.reason:
         return None
     meaning = state_meaning(node.state)
-    lines = [node.reason or "No reason is given.", html.Br(), *who_and_when(node)]
+    who = who_and_when(node)
+    lines = [node.reason or "No reason is given.", *([html.Br(), who] if who else [])]
     title = f"{node.state.display}, {meaning}:" if meaning else f"{node.state.display}:"
     return banner("bad" if is_down else "info", "bad" if is_down else "drained", title, lines)
 

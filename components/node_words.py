@@ -98,11 +98,11 @@ def state_chip(state: NodeState) -> Component:
     return html.Span([*mark, state.display], className=f"fw-chip{tint}", title=state_meaning(state) or None)
 
 
-def who_and_when(node: Node) -> list[Any]:
-    """ "set by root 2 d ago, Mar 1 12:00"; what is not known is left out."""
+def who_and_when(node: Node) -> Component | None:
+    """ "Set by root 2 d ago, Mar 1 12:00."; what is not known is left out."""
     parts: list[Any] = []
     if node.reason_user:
-        parts += [" by ", html.B(node.reason_user)]
+        parts.append(f" by {node.reason_user}")
     if node.reason_time:
         parts += [" ", age(node.reason_time), " ago, ", moment(node.reason_time)]
-    return ["Set", *parts, "."] if parts else []
+    return html.Span(["Set", *parts, "."]) if parts else None

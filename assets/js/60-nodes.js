@@ -100,7 +100,9 @@
     if (row.gpus === null) facts = ["no GPU"];
     if (row.idle) facts.push(row.idle + " held, idle");
     if (row.free) facts.push(row.free + " free");
-    item.append(head, strip, part("div", "fw-context", facts.join(", ")));
+    item.append(head);
+    if (row.cells) item.append(strip);
+    item.append(part("div", "fw-context", facts.join(", ")));
     if (row.reason) item.append(part("div", "fw-context fw-clip", row.reason));
     return item;
   }

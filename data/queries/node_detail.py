@@ -96,7 +96,9 @@ def nodes_view(
     """Answer with the list of nodes, its picture and the values of its filters."""
     whole = snapshot(viewer, sources, at=at)
     options = sources.recent.get(("node options", whole.version, at), lambda: filter_options(whole))
-    return NodesView(whole, nodes_of(whole, filter), options)
+    seen_as = "" if viewer.is_staff else viewer.user
+    rows = sources.recent.get(("node list", whole.version, at, filter, seen_as), lambda: nodes_of(whole, filter))
+    return NodesView(whole, rows, options)
 
 
 def node_view(viewer: Viewer, sources: Sources, name: str, at: datetime | None = None) -> NodeView:
