@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from itertools import pairwise
 
 import orjson
 
 from bench.commands import first_page_seconds, help_seconds
+from bench.pages import DEMO, LARGE, overview
 from bench.prometheus_here import is_here
 from bench.snapshots import Row, from_prometheus, simulated
 
@@ -34,6 +36,7 @@ def growth(rows: list[Row]) -> list[dict[str, float | str]]:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that servers and folders go too
     sizes = tuple(int(text) for text in sys.argv[1:]) or SIZES
     load = os.getloadavg()[0]
     measured = {"simulated": [simulated(size) for size in sizes]}
@@ -44,6 +47,7 @@ def main() -> None:
         "load_before": round(load, 2),
         "help_seconds": help_seconds(),
         "demo_first_page_seconds": first_page_seconds(),
+        "overview": [overview(size) for size in (DEMO, LARGE)],
         "snapshots": measured,
         "growth": {name: growth(rows) for name, rows in measured.items()},
     }
