@@ -86,7 +86,7 @@ def build_machines(seed: int, nodes: int | None) -> tuple[Machine, ...]:
     else:
         hopper, ampere, cut, plain = nodes, 0, 0, max(1, nodes // 20)
     digits = max(3, len(str(hopper)))
-    machines = [_hopper(seed, f"h{i:0{digits}d}", i - 1, hopper) for i in range(1, hopper + 1)]
+    machines = [_hopper(seed, f"h{i:0{digits}d}", i - 1) for i in range(1, hopper + 1)]
     base = len(machines)
     machines += [_ampere(seed, f"a{i:02d}", base + i - 1, is_last=i == ampere) for i in range(1, ampere + 1)]
     base = len(machines)
@@ -100,9 +100,9 @@ def _rack(letter: str, number: int) -> str:
     return f"{letter}{number // NODES_PER_RACK + 1}"
 
 
-def _hopper(seed: int, name: str, number: int, total: int) -> Machine:
+def _hopper(seed: int, name: str, number: int) -> Machine:
     units = tuple(_whole(seed, name, number, card, "h100", H100) for card in range(8))
-    partitions = ("gpu", "preempt", *(("gpu-long",) if number < total // 2 else ()))
+    partitions = ("gpu", "preempt", "gpu-long")
     rack = _rack("r", number)
     return Machine(
         name, "h", number, rack, 96, 2000 * GIB, units, 0, ("h100", "80gb", "nvlink", "ib", rack), partitions
@@ -111,7 +111,7 @@ def _hopper(seed: int, name: str, number: int, total: int) -> Machine:
 
 def _ampere(seed: int, name: str, number: int, *, is_last: bool) -> Machine:
     units = tuple(_whole(seed, name, number, card, "a100", A100) for card in range(4))
-    partitions = ("a100", "interactive", "preempt")
+    partitions = ("a100", "interactive", "preempt", "gpu-long")
     features = ("a100", "80gb", "nvlink", "r8")
     return Machine(name, "a", number, "r8", 64, 1000 * GIB, units, 4 if is_last else 0, features, partitions)
 
