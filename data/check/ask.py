@@ -75,7 +75,11 @@ def _metrics(
     yield metrics.answers(source.kind, health)
     yield from found
     yield from metrics.exporters(health, settings.cluster or _cluster_of(nodes), settings.metrics)
-    if reading is None or not reading.devices:
+    if reading is None:
+        return
+    if not reading.devices:
+        if nodes is not None and health.dialects:  # known by name, and silent now; without a dialect it is said above
+            yield from join.hosts(nodes.rows, reading)
         return
     holders = sum(1 for job in (jobs.rows if jobs else ()) if job.is_running and job.allocated.gpus)
     yield from metrics.job_labels(reading, holders)

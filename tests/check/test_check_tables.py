@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from data.check import Check, Verdict, join, metrics, safety, slurm
+from data.check import Check, Verdict, join, look, metrics, safety, slurm
 from data.metrics.registry import METRICS
 from data.model import (
     Device,
@@ -23,7 +24,8 @@ from data.model import (
     SourceHealth,
     Tres,
 )
-from settings import IdentitySettings, MetricsSettings, ServeSettings
+from data.protocols import MetricsSource, SchedulerSource
+from settings import IdentitySettings, MetricsSettings, ServeSettings, Settings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -256,3 +258,35 @@ def test_nobody_who_can_be_staff_is_said() -> None:
     settings = IdentitySettings(staff_admin_levels=[])
     assert said(safety.staff(settings))[0] == [Verdict.NOTE]
     assert list(safety.staff(IdentitySettings())) == []
+
+
+class Silent:
+    """An exporter that is known by its names, and of which nothing answers now."""
+
+    kind = "prometheus"
+
+    def health(self) -> SourceHealth:
+        return SourceHealth(True, "2.42.0", 0.01, dialects=("dcgm_exporter",))
+
+    def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
+        return reading()
+
+
+class Scheduler:
+    kind = "commands"
+
+    def health(self) -> SourceHealth:
+        return SourceHealth(True, "24.11.1", 0.01)
+
+    def nodes(self, at: datetime | None = None) -> Rows[Node]:
+        return Rows((node("gpu01"), node("cpu01", gpus=0)))
+
+    def jobs(self, at: datetime | None = None) -> Rows[Job]:
+        return Rows(())
+
+
+def test_an_exporter_that_fell_silent_everywhere_is_a_problem() -> None:
+    settings = Settings(metrics=MetricsSettings(url="http://prometheus:9090"))
+    found = look(settings, None, cast(SchedulerSource, Scheduler()), cast(MetricsSource, Silent()), is_demo=True)
+    problems = [item.text for item in found if item.verdict is Verdict.PROBLEM]
+    assert problems == ["1 of 1 GPU nodes have no series: gpu01"]
