@@ -146,6 +146,8 @@ def _losses(state: SourceState) -> list[tuple[str, Any]]:
     """What was left out of every number, counted."""
     dropped = [f"{number(amount)} {reason}" for reason, amount in sorted(state.dropped_values.items())]
     facts: list[tuple[str, Any]] = [("Broken rows", number(state.broken_rows))]
+    if state.broken_examples:
+        facts.append(("Such as", [html.Div(html.Code(text)) for text in state.broken_examples[:3]]))
     if state.name == "metrics":
         facts.append(("Dropped values", ", ".join(dropped) or "0"))
     return facts
@@ -155,8 +157,6 @@ def _for_staff(state: SourceState) -> list[tuple[str, Any]]:
     facts: list[tuple[str, Any]] = [("Address", html.Code(state.address) if state.address else "not set")]
     if state.error:
         facts.append(("Error", [html.Code(state.error), *([html.Br(), state.hint] if state.hint else [])]))
-    if state.broken_examples:
-        facts.append(("Such as", [html.Div(html.Code(text)) for text in state.broken_examples[:3]]))
     if state.warnings:
         facts.append(("Warnings", [html.Div(text) for text in state.warnings[:5]]))
     return facts
@@ -179,12 +179,8 @@ def _checks(checks: Sequence[Check]) -> Component:
 
 def _check(check: Check) -> list[Any]:
     name, tone = _VERDICTS[check.verdict]
-    said = html.Div([html.B(f"{check.subject}: "), check.text])
-    return [
-        icon(name, tone, label=check.verdict.value),
-        said,
-        *([code_block(f"fix, {check.text[:40]}", check.fix)] if check.fix else []),
-    ]
+    lines = [code_block(f"fix, {check.text[:40]}", check.fix)] if check.fix else []
+    return [icon(name, tone, label=check.verdict.value), html.Div([html.B(f"{check.subject}: "), check.text, *lines])]
 
 
 def _missing(health: Health) -> Component:
@@ -196,7 +192,7 @@ def _missing(health: Health) -> Component:
         if rows
         else html.P("Every asked metric is measured.", className="fw-quiet")
     )
-    if not health.sources or any(s.name == "metrics" and s.condition is SourceCondition.DOWN for s in health.sources):
+    if not any(state.name == "metrics" and state.condition is SourceCondition.OK for state in health.sources):
         body = html.P("Not known while the GPU metrics do not answer.", className="fw-quiet")
     return _panel("Not measured here", count(len(known), "metric") if known else "", body)
 

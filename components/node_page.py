@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dash import dcc, html
@@ -14,6 +14,7 @@ from components.elements import banner, short_model
 from components.kpis import Kpi, kpi_panel
 from components.map_payload import is_stale
 from components.node_numbers import node_kpis
+from components.node_rows import is_old
 from components.node_side import facts_panel, health_panel, jobs_panel
 from components.node_words import state_chip, state_meaning, who_and_when
 from components.series_panel import series_instead, series_note, series_panel, series_payload, series_table
@@ -21,6 +22,7 @@ from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import Node
 from data.queries.node_detail import NodeSeries, NodeView
+from data.totals import use_of
 from data.words import count
 
 
@@ -60,6 +62,7 @@ class NodeParts(NamedTuple):
 
 def node_parts(found: NodeAnswer) -> NodeParts:
     """Every part of the page that depends on the data."""
+    found = _without_old_values(found)
     series = found.series
     return NodeParts(
         head=_head(found),
@@ -74,6 +77,15 @@ def node_parts(found: NodeAnswer) -> NodeParts:
         frame=frame_data(found.view.snapshot),
         version=found.version,
     )
+
+
+def _without_old_values(found: NodeAnswer) -> NodeAnswer:
+    """Values of a source that has been silent for too long go; states and jobs stay."""
+    if not is_old(found.view.snapshot):
+        return found
+    gpus = tuple(replace(gpu, values={}) for gpu in found.view.detail.gpus)
+    detail = replace(found.view.detail, gpus=gpus, use=use_of(gpus))
+    return replace(found, view=replace(found.view, detail=detail))
 
 
 def node_page(found: NodeAnswer, *, refresh_seconds: float) -> Component:
@@ -138,7 +150,8 @@ def _node_banner(node: Node) -> Component | None:
 
 def _numbers(found: NodeAnswer) -> Component:
     cells: Sequence[Kpi] = node_kpis(found.view.detail)
-    return kpi_panel(cells)
+    faded = "fw-use-faded" if is_stale(found.view.snapshot) else ""
+    return html.Div(kpi_panel(cells), className=faded)
 
 
 def _devices(found: NodeAnswer) -> Component:

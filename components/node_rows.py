@@ -30,10 +30,15 @@ _CLASSES = {
 def node_rows(found: NodesView) -> list[dict[str, Any]]:
     """Rows in the natural order of names. Shares are percent, memory GiB, power W."""
     gpus = _by_node(found.snapshot)
-    without_values = is_old(found.snapshot)
+    without_values, faded = is_old(found.snapshot), is_stale(found.snapshot)
     rows = sorted(found.list.rows, key=lambda row: natural_key(row.node.name))
     return [
-        {**_slurm(row.node), **_use(row.use, gpus.get(row.node.name, []), without_values), **_place(row, place)}
+        {
+            **_slurm(row.node),
+            **_use(row.use, gpus.get(row.node.name, []), without_values),
+            **_place(row, place),
+            "faded": faded,
+        }
         for place, row in enumerate(rows)
     ]
 

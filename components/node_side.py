@@ -21,7 +21,7 @@ def jobs_panel(detail: NodeDetail, base: str) -> Component:
     jobs = sorted(detail.jobs, key=lambda job: (not job.display_id, job.job_id))
     head = [html.H2("Jobs"), html.Span(count(len(jobs), "job"), className="fw-note")]
     rows = [html.Li(_job(job, detail, base)) for job in jobs]
-    body = html.Ul(rows, className="fw-attention") if rows else html.P("No job runs here.", className="fw-quiet")
+    body = html.Ul(rows, className="fw-node-list") if rows else html.P("No job runs here.", className="fw-quiet")
     return html.Section([html.Div(head, className="fw-panel-head"), body], className="fw-panel")
 
 
@@ -57,7 +57,7 @@ def health_panel(detail: NodeDetail) -> Component:
     ]
     parts: list[Component] = [html.Div(head, className="fw-panel-head")]
     if rows:
-        parts.append(html.Ul([html.Li(_line(row)) for row in rows], className="fw-attention"))
+        parts.append(html.Ul([html.Li(_line(row)) for row in rows], className="fw-node-list"))
     else:
         parts.append(html.P("No heat, no XID error, no drain.", className="fw-quiet"))
     parts += [html.P(text, className="fw-quiet") for text in notes]

@@ -25,6 +25,7 @@
     return row.mark ? make("span", { className: "fw-icon fw-icon-" + row.mark + " fw-" + row.tone, "aria-hidden": "true" }) : null;
   }
   function number(text, className) { return make("span", { className: className || "fw-num" }, text); }
+  function fade(row, cell) { return row.faded ? make("div", { className: "fw-faded fw-bar-cell" }, cell) : cell; }
   function bar(value, tone) {
     if (value === null || value === undefined) return number(NOT, "fw-num fw-quiet-number");
     return make("div", { className: "fw-bar-cell" }, number(share(value)),
@@ -46,12 +47,13 @@
     FwCells: function (props) {
       var list = cells(props.data);
       if (!list.length) return make("span", { className: "fw-quiet-number" }, NOT);
-      return make("div", { className: "fw-mini", role: "img", "aria-label": sentence(props.data), title: sentence(props.data) },
+      return make("div", { className: props.data.faded ? "fw-mini fw-faded" : "fw-mini", role: "img", "aria-label": sentence(props.data), title: sentence(props.data) },
         list.map(function (name, i) { return make("i", { key: i, className: "fw-cell fw-" + name }); }));
     },
     FwNumber: function (props) {
       var none = props.value === null || props.value === undefined;
-      return number(shown(props.value, props.decimals), none ? "fw-num fw-quiet-number" : "fw-num");
+      var faded = !none && props.data.faded && props.column.getColId() === "watts" ? " fw-faded" : "";
+      return number(shown(props.value, props.decimals), (none ? "fw-num fw-quiet-number" : "fw-num") + faded);
     },
     FwIdle: function (props) {
       if (!props.value) return number(shown(props.value), "fw-num" + (props.value === 0 ? "" : " fw-quiet-number"));
@@ -60,7 +62,7 @@
     FwShare: function (props) { return bar(props.value, "fw-amount"); },
     FwUtil: function (props) {
       var row = props.data;
-      if (props.value === null || props.value === undefined || !row.held || row.measured / row.held >= 0.8) return bar(props.value);
+      if (props.value === null || props.value === undefined || !row.held || row.measured / row.held >= 0.8) return fade(row, bar(props.value));
       return make("div", { className: "fw-bar-cell", title: row.measured + " of " + row.held + " held GPUs measured" },
         make("span", { className: "fw-num" }, make("span", { className: "fw-icon fw-icon-partial fw-none", role: "img", "aria-label": "partial" }), share(props.value)),
         make("div", { className: "fw-cellbar" }, make("i", { style: { width: Math.min(100, props.value) + "%" } })));
@@ -92,7 +94,7 @@
     if (row.mark) state.append(part("span", "fw-icon fw-icon-" + row.mark + " fw-" + row.tone));
     state.append(row.state);
     head.append(name, state);
-    var strip = part("div", "fw-mini");
+    var strip = part("div", row.faded ? "fw-mini fw-faded" : "fw-mini");
     strip.setAttribute("role", "img");
     strip.setAttribute("aria-label", sentence(row));
     cells(row).forEach(function (cell) { strip.append(part("i", "fw-cell fw-" + cell)); });
