@@ -141,10 +141,12 @@ def status(
 ) -> None:
     """Show the totals of the cluster and what needs attention."""
     from data.queries.live import overview
+    from terminal.session import require_slurm
     from terminal.status import status_answer, status_lines
 
     view = context.obj.view(at)
     found = overview(view.viewer, view.sources, at=view.at, filter=_node_filter(partition))
+    require_slurm(found.snapshot.sources, is_empty=not found.snapshot.nodes and not found.snapshot.jobs)
     _show(status_answer(found), lambda _, width: status_lines(found, view.zone, width), as_json)
 
 
@@ -159,10 +161,12 @@ def nodes(
 ) -> None:
     """List the nodes with their GPUs."""
     from data.queries.nodes import nodes as ask
+    from terminal.session import require_slurm
     from terminal.status import node_lines
 
     view = context.obj.view(at)
     found = ask(view.viewer, view.sources, _node_filter(partition, state, text), view.at)
+    require_slurm(found.sources, is_empty=not found.total)
     _show(found, lambda rows, width: node_lines(rows, view.zone, width), as_json)
 
 
@@ -182,11 +186,13 @@ def jobs(
     from data.model import JobFilter
     from data.queries.jobs import jobs as ask
     from terminal.jobs import job_lines
+    from terminal.session import require_slurm
 
     view = context.obj.view(at)
     states = frozenset(SHORT_STATES.get(word.upper(), word.upper()) for word in state or ())
     wanted = JobFilter(states, frozenset(user or ()), frozenset(account or ()), frozenset(partition or ()))
     found = ask(view.viewer, view.sources, wanted, view.at, sort, limit)
+    require_slurm(found.sources, is_empty=not found.total)
     _show(found, lambda page, width: job_lines(page, view.zone, width), as_json)
 
 

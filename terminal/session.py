@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from data.errors import SettingsError, SourceError
-from data.model import Association, Viewer
+from data.errors import SettingsError, SourceError, SourceUnreachable
+from data.model import Association, SourceCondition, SourceState, Viewer
 from data.moment import parse_moment
 from data.settings_file import LoadedSettings, demo_settings, load_settings
 from data.sources import Sources, open_sources
@@ -78,3 +78,13 @@ def _associations(sources: Sources) -> Sequence[Association]:
         return sources.associations()
     except SourceError:
         return ()
+
+
+def require_slurm(sources: Iterable[SourceState], *, is_empty: bool) -> None:
+    """Raise SourceUnreachable where nothing at all is known of the cluster: an empty answer would read as zeros."""
+    for source in sources:
+        if is_empty and source.name == "slurm" and source.condition is SourceCondition.DOWN:
+            raise SourceUnreachable(
+                f"Slurm does not answer, so nothing is known of the cluster: {source.error or 'no answer'}",
+                hint=source.hint or "See `fullwarp check`.",
+            )

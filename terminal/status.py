@@ -71,7 +71,7 @@ def status_lines(found: Overview, zone: tzinfo, width: int) -> Iterator[Renderab
     """Totals, partitions, what needs attention, and how the sources are."""
     shown, totals = found.snapshot, found.totals
     yield line((shown.cluster or "cluster", "bold"), "  ", moment(shown.time, zone, is_past=shown.is_past))
-    yield line(f"{count(totals.nodes, 'node')}, {_devices(totals.use)}, {_queue_words(found)}")
+    yield line(f"{_node_words(found)}, {_queue_words(found)}")
     states = [f"{number(totals.by_state.get(state, 0))} {words}" for state, words in STATES.items()]
     yield line("GPUs    " + ", ".join(text for text in states if not text.startswith("0 ")))
     yield line(f"UTIL    {_utilization(totals.use)}")
@@ -83,12 +83,20 @@ def status_lines(found: Overview, zone: tzinfo, width: int) -> Iterator[Renderab
     yield from source_lines(shown.sources, shown.unknown, shown.time)
 
 
+def _node_words(found: Overview) -> str:
+    if found.snapshot.slurm_time is None and not found.snapshot.nodes:
+        return "nodes and GPUs not known"
+    return f"{count(found.totals.nodes, 'node')}, {_devices(found.totals.use)}"
+
+
 def _devices(use: Use) -> str:
     slices = int(use.slices.total)
     return count(int(use.gpus.total), "GPU") + (f", {count(slices, 'MIG slice')}" if slices else "")
 
 
 def _queue_words(found: Overview) -> str:
+    if found.snapshot.slurm_time is None and not found.snapshot.jobs:
+        return "jobs not known"
     queue = found.totals.queue
     suspended = f", {number(queue.suspended)} suspended" if queue.suspended else ""
     asked = f" (asking for {count(queue.gpus_requested, 'GPU')})" if queue.gpus_requested else ""
