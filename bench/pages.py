@@ -147,7 +147,7 @@ def _question(client: Any) -> dict[str, Any]:
         "output": tick["output"],
         "outputs": [{"id": id, "property": name} for id, name in outputs],
         "inputs": [{"id": one["id"], "property": one["property"], "value": None} for one in tick["inputs"]],
-        "changedPropIds": ["tick.n_intervals"],
+        "changedPropIds": ["overview-tick.n_intervals"],
     }
 
 

@@ -81,9 +81,10 @@ def health_page(found: HealthAnswer, *, refresh_seconds: float) -> Component:
             dcc.Store(id="health-at", data=found.at),
             dcc.Store(id="frame", data=parts.frame),
             dcc.Store(id="health-frame"),
-            dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
+            dcc.Interval(id="health-tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
         ],
         className="fw-ticking",
+        **{"data-tick": "health-tick"},
     )
 
 

@@ -108,9 +108,10 @@ def job_page(view: JobView, *, refresh_seconds: float) -> Component:
             dcc.Store(id="job-version", data=parts.version),
             dcc.Store(id="job-drawn"),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=is_over),
+            dcc.Interval(id="job-tick", interval=round(refresh_seconds * 1000), disabled=is_over),
         ],
         className="fw-ticking fw-job",
+        **{"data-tick": "job-tick"},
     )
 
 

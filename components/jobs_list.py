@@ -132,9 +132,10 @@ def jobs_page(answer: ListAnswer, *, refresh_seconds: float) -> Component:
             dcc.Store(id="jobs-unread", data=parts.unread),
             dcc.Store(id="jobs-step", data=0),
             dcc.Store(id="jobs-read-on"),
-            dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(at)),
+            dcc.Interval(id="jobs-tick", interval=round(refresh_seconds * 1000), disabled=bool(at)),
         ],
         className="fw-ticking fw-jobs",
+        **{"data-tick": "jobs-tick"},
     )
 
 

@@ -21,8 +21,8 @@ from components.overview_kpis import KpiView, overview_kpis
 from components.queue_panel import queue_panel
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
+from data.last_day import DayOfUse
 from data.model import ClusterSnapshot
-from data.queries.day import DayOfUse
 from data.queries.live import Overview
 from data.totals import Totals
 from data.words import count, number
@@ -109,9 +109,10 @@ def overview_page(
             dcc.Store(id="overview-compare", data="1" if found.now else ""),
             dcc.Store(id="filter-text", data=found.chosen.get("q", "")),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
+            dcc.Interval(id="overview-tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
         ],
         className="fw-ticking",
+        **{"data-tick": "overview-tick"},
     )
 
 

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from components.elements import icon, short_model
 from components.kpis import Kpi
 from components.sparkline import Trend
+from data.last_day import DayOfUse
 from data.metrics.registry import METRICS
-from data.queries.day import DayOfUse
 from data.totals import Group, Totals, Use
 from data.words import count, number, percent
 

@@ -109,12 +109,13 @@ def user_page(view: UserView, *, refresh_seconds: float) -> Component:
             dcc.Store(id="user-at", data=view.at),
             dcc.Store(id="user-version", data=parts.version),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Interval(id="tick", interval=round(refresh_seconds * 1000), disabled=bool(view.at)),
+            dcc.Interval(id="user-tick", interval=round(refresh_seconds * 1000), disabled=bool(view.at)),
             dcc.Store(id="user-step", data=0),
             dcc.Store(id="user-read-on"),
             dcc.Store(id="user-unread", data=1),
         ],
         className="fw-ticking fw-jobs",
+        **{"data-tick": "user-tick"},
     )
 
 

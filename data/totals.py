@@ -149,16 +149,17 @@ def queue_of(jobs: Iterable[Job]) -> Queue:
     return Queue(running, suspended, pending, asked, unknown)
 
 
-def _counts(rows: list[tuple[Gpu, bool]], weight: Callable[[Gpu], float] = lambda gpu: 1) -> Counts:
-    found: dict[str, float] = dict.fromkeys(("elsewhere", "shared", *(state.value for state in GpuState)), 0)
-    total: float = 0
+def _counts(rows: list[tuple[Gpu, bool]], weight: Callable[[Gpu], float] | None = None) -> Counts:
+    """One by one without a `weight`: C counts faster than a loop, and this runs over every GPU of the cluster."""
+    shared = [gpu for gpu, elsewhere in rows if gpu.is_shared and gpu.state in HELD and not elsewhere]
+    if weight is None:
+        states: Mapping[str, float] = Counter("elsewhere" if elsewhere else gpu.state for gpu, elsewhere in rows)
+        return Counts(total=len(rows), shared=len(shared), **states)
+    found: dict[str, float] = {}
     for gpu, elsewhere in rows:
-        share = weight(gpu)
-        total += share
-        found["elsewhere" if elsewhere else gpu.state.value] += share
-        if gpu.is_shared and gpu.state in HELD and not elsewhere:
-            found["shared"] += share
-    return Counts(total=total, **found)
+        state = "elsewhere" if elsewhere else gpu.state
+        found[state] = found.get(state, 0) + weight(gpu)
+    return Counts(total=sum(found.values()), shared=sum(map(weight, shared)), **found)
 
 
 def _cards(gpus: Iterable[Gpu]) -> dict[tuple[str, object], float | None]:

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 from components.elements import ANY
 from components.gpu_map import GROUPS, METRIC_CHOICES
 from data.errors import BadRequest
+from data.last_day import DayOfUse
 from data.model import GpuState, NodeFilter
 from data.moment import parse_moment
-from data.queries.day import DayOfUse
 
 MAX_TEXT = 100
 STATES = frozenset(state.value for state in GpuState)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from components.map_payload import DeviceKey
 from components.overview import OverviewAnswer
+from data.last_day import DayOfUse
 from data.model import NodeFilter, Viewer
-from data.queries.day import DayOfUse
 from data.queries.live import Overview, overview, snapshot
 from data.sources import Sources
 from data.totals import Totals

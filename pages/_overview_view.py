@@ -10,8 +10,8 @@ import orjson
 from components.as_html import as_html
 from components.map_still import map_still
 from components.overview import Parts, overview_page, overview_parts
+from data.last_day import DayOfUse
 from data.model import Viewer
-from data.queries.day import DayOfUse
 from pages._answers import scope_of
 from pages._overview_address import Asked
 from pages._overview_answer import answer

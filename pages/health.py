@@ -44,7 +44,7 @@ def _answer(at_text: str) -> HealthAnswer:
     Output("health-body", "children"),
     Output("health-frame", "data"),
     Output("health-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("health-tick", "n_intervals"),
     State("health-version", "data"),
     State("health-at", "data"),
     prevent_initial_call=True,

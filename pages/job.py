@@ -67,7 +67,7 @@ def _not_there(asked: str, err: FullwarpError, base: str) -> Component:
     Output("job-side", "children"),
     Output("frame", "data", allow_duplicate=True),
     Output("job-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("job-tick", "n_intervals"),
     Input("job-metric", "value"),
     Input("job-all", "data"),
     State("job-id", "data"),

@@ -46,7 +46,7 @@ def layout(**query: str) -> Component:
     Output("jobs-unread", "data"),
     Output("frame", "data", allow_duplicate=True),
     Output("jobs-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("jobs-tick", "n_intervals"),
     Input("jobs-step", "data"),
     *STORES,
     *CONTROLS,

@@ -29,7 +29,7 @@ def layout(**query: str) -> Component:
     Output("user-findings", "children"),
     Output("frame", "data", allow_duplicate=True),
     Output("user-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("user-tick", "n_intervals"),
     State("user-name", "data"),
     State("user-at", "data"),
     State("user-version", "data"),

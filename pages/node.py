@@ -69,7 +69,7 @@ def _frame() -> dict[str, Any] | None:
     Output("series-table", "children"),
     Output("node-frame", "data"),
     Output("node-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("node-tick", "n_intervals"),
     *SERIES,
     State("node-name", "data"),
     State("node-version", "data"),

@@ -41,7 +41,7 @@ def layout(**query: str) -> Component:
     Output("nodes-table", "rowData"),
     Output("nodes-frame", "data"),
     Output("nodes-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("nodes-tick", "n_intervals"),
     *FILTERS,
     State("nodes-version", "data"),
     State("nodes-at", "data"),

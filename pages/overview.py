@@ -47,7 +47,7 @@ def layout(**query: str) -> Any:
     Output("overview-attention", "children"),
     Output("frame", "data"),
     Output("overview-version", "data"),
-    Input("tick", "n_intervals"),
+    Input("overview-tick", "n_intervals"),
     *FILTERS,
     *MOMENT,
     State("overview-version", "data"),

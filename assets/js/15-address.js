@@ -17,6 +17,15 @@
     return window.fwPrefix() + path + (at ? (path.indexOf("?") < 0 ? "?" : "&") + "at=" + encodeURIComponent(at) : "");
   };
 
+  // The page's own clock; false where no page ticks. Each page has one of its own name: Dash complains of callbacks
+  // that share an input and whose other inputs stand on another page.
+  window.fwTick = function (changes) {
+    var page = document.querySelector("#react-entry-point [data-tick]");
+    if (!page || !window.dash_clientside || !window.dash_clientside.set_props) return false;
+    window.dash_clientside.set_props(page.getAttribute("data-tick"), changes);
+    return true;
+  };
+
   // The same way that Dash's own links go.
   window.fwGo = function (href) {
     history.pushState({}, "", href);

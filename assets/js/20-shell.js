@@ -21,8 +21,7 @@
 
   // A tick of its own; where the page could not be drawn at all, there is nothing to refresh and it loads anew.
   function tryNow() {
-    if (!document.querySelector("#react-entry-point .fw-ticking")) location.reload();
-    else dash_clientside.set_props("tick", { n_intervals: Date.now() });
+    if (!window.fwTick({ n_intervals: Date.now() })) location.reload();
   }
 
   function label() {
@@ -68,8 +67,7 @@
   });
 
   document.addEventListener("visibilitychange", function () {
-    if (!document.querySelector("#react-entry-point .fw-ticking") || !window.dash_clientside || !dash_clientside.set_props) return;
-    dash_clientside.set_props("tick", { disabled: document.hidden || root.hasAttribute("data-past") });
+    window.fwTick({ disabled: document.hidden || root.hasAttribute("data-past") });
     if (!document.hidden && window.fwTime) window.fwTime.refresh();
   });
 })();

@@ -22,7 +22,7 @@
     if (!inOverview()) { window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); return; }
     window.dash_clientside.set_props("overview-at", { data: params.get("at") || "" });
     window.dash_clientside.set_props("overview-compare", { data: params.get("compare") || "" });
-    window.dash_clientside.set_props("tick", { disabled: Boolean(params.get("at")) });
+    window.fwTick({ disabled: Boolean(params.get("at")) });
   }
 
   function goTo(ms, replace) {

@@ -55,7 +55,7 @@
     Object.keys(CONTROLS).forEach(function (key) {
       put(key, params.get(key) || DEFAULTS[key] || "");
     });
-    dash_clientside.set_props("tick", { disabled: Boolean(params.get("at")) });
+    window.fwTick({ disabled: Boolean(params.get("at")) });
   });
 
   var STORES = ["q", "at", "compare"];

@@ -33,11 +33,13 @@ def overview(
     """
     whole = sources.live.snapshot() if at is None else sources.live.at(at)
     wanted = narrow(whole, filter)
-    seen = scope_snapshot(viewer, wanted)
+    seen = _scoped(viewer, sources, whole) if wanted is whole else scope_snapshot(viewer, wanted)
     of_nodes = narrow(whole, None if filter is None else replace(filter, gpu_states=frozenset(), models=frozenset()))
     kept = {node.name for node in wanted.nodes}
     lines = [
-        one for one in attention(scope_snapshot(viewer, of_nodes)) if one.target_kind != "node" or one.target in kept
+        one
+        for one in attention(seen if of_nodes is wanted else scope_snapshot(viewer, of_nodes))
+        if one.target_kind != "node" or one.target in kept
     ]
     counted = sources.recent.get(("totals", whole.version, filter), lambda: (totals(wanted), filter_options(whole)))
     return Overview(seen, *counted, tuple(lines))
@@ -45,4 +47,11 @@ def overview(
 
 def snapshot(viewer: Viewer, sources: Sources, *, at: datetime | None = None) -> ClusterSnapshot:
     """Answer with the picture as the viewer may see it."""
-    return scope_snapshot(viewer, sources.live.snapshot() if at is None else sources.live.at(at))
+    return _scoped(viewer, sources, sources.live.snapshot() if at is None else sources.live.at(at))
+
+
+def _scoped(viewer: Viewer, sources: Sources, whole: ClusterSnapshot) -> ClusterSnapshot:
+    """The whole picture scoped once for each viewer; staff see it as it is."""
+    if viewer.is_staff:
+        return whole
+    return sources.recent.get(("scoped", whole.version, viewer), lambda: scope_snapshot(viewer, whole))

@@ -15,6 +15,7 @@ from data.errors import BadRequest, NotFound
 from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer
 from data.queries import (
     finished,
+    gpu_line,
     job_context,
     job_list,
     job_report,
@@ -41,6 +42,7 @@ PAST = NOW - timedelta(hours=1)
 ASKED = {
     "overview": lambda v, s: [live.overview(v, s), live.overview(v, s, at=PAST, filter=NodeFilter(text="gpu01"))],
     "snapshot": lambda v, s: [live.snapshot(v, s), live.snapshot(v, s, at=PAST)],
+    "gpu_line": lambda v, s: [gpu_line.gpu_line(v, s, node, "0", at) for node in ("gpu01", "x") for at in (None, PAST)],
     "nodes": lambda v, s: [nodes.nodes(v, s), nodes.nodes(v, s, NodeFilter(), PAST)],
     "node": lambda v, s: [nodes.node(v, s, name) for name in ("gpu01", "gpu04", "gpu02")],
     "jobs": lambda v, s: [jobs.jobs(v, s), jobs.jobs(v, s, JobFilter(users=frozenset({"mallory"})))],

@@ -1,0 +1,119 @@
+"""The last 24 hours of the whole cluster: GPU-hours that jobs wasted, and how its totals went. It names nobody."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from data.model import Device, Gpu, Scope, Series, Window, WindowReading
+
+if TYPE_CHECKING:
+    from data.sources import Sources
+
+
+SPAN = timedelta(hours=24)
+LEAST_STEP, MOST_POINTS = 900.0, 400_000
+LEAST_SEEN = 0.98
+UTILIZATION, ENGINE, POWER = "gpu_utilization", "graphics_engine_activity", "power_watts"
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfUse:
+    """`wasted` and `measured` are GPU-hours of jobs (slices weighted), None = not known, and `why` says so.
+
+    `trends` by name (allocated, busy, idle, power): values at even steps; None = too little was measured then.
+    """
+
+    until: datetime
+    wasted: float | None = None
+    measured: float | None = None
+    why: str = ""
+    trends: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        return self.until.isoformat()
+
+
+def day_of_use(sources: Sources, now: datetime) -> DayOfUse:
+    """Ask for sums and series of the day. Raises SourceError."""
+    window = Window(now - SPAN, now)
+    gpus = sources.live.snapshot().gpus
+    reading = sources.metrics.window((UTILIZATION, ENGINE), window)
+    step = max(LEAST_STEP, math.ceil(2 * len(gpus) * SPAN.total_seconds() / MOST_POINTS / 300) * 300)
+    series = sources.metrics.series((UTILIZATION, POWER), window, Scope(), step)
+    wasted, measured, why = hours(reading, gpus)
+    return DayOfUse(now, wasted, measured, why, trends(series, window, step))
+
+
+def hours(reading: WindowReading, gpus: Iterable[Gpu]) -> tuple[float | None, float | None, str]:
+    """Wasted and measured GPU-hours of samples that carry a job; or None twice and why."""
+    if reading.interval_seconds is None:
+        return None, None, "the scrape interval is not known"
+    weights = {gpu.device.key: gpu.weight for gpu in gpus}
+    measured = used = 0.0
+    for stat in reading.stats:
+        device = stat.device
+        if device is None or stat.job_label is None or stat.metric != (ENGINE if device.is_slice else UTILIZATION):
+            continue
+        share = weights.get(device.key, 1.0) * reading.interval_seconds / 3600
+        measured += stat.count * share
+        used += stat.sum * share
+    if not measured:
+        return None, None, "no sample carries a job"
+    return measured - used, measured, ""
+
+
+def trends(series: Iterable[Series], window: Window, step: float) -> dict[str, tuple[float | None, ...]]:
+    """Whole GPUs with a job, of them busy and idle, and the power of all cards, step by step.
+
+    A step in which fewer devices than usual were seen has no value: a gap is not a fall.
+    """
+    size = max(1, round(window.seconds / step))
+    start = window.start.timestamp()
+    seen: list[set[object]] = [set() for _ in range(size)]
+    held: list[dict[object, float]] = [{} for _ in range(size)]
+    watts: list[dict[object, float]] = [{} for _ in range(size)]
+    for one in series:
+        if one.device is None:
+            continue
+        card = _card(one.device)
+        for time, value in zip(one.times, one.values, strict=True):
+            at = min(size - 1, max(0, math.ceil((time - start) / step) - 1))
+            if one.metric == POWER:
+                watts[at][card] = value
+            elif not one.device.is_slice:
+                seen[at].add(card)
+                if one.job_label is not None:
+                    held[at][card] = max(value, held[at].get(card, 0.0))
+    return _lines(seen, held, watts)
+
+
+def _card(device: Device) -> object:
+    return (device.node, device.index) if device.index is not None else device.key
+
+
+def _lines(
+    seen: list[set[object]], held: list[dict[object, float]], watts: list[dict[object, float]]
+) -> dict[str, tuple[float | None, ...]]:
+    found: dict[str, list[float | None]] = defaultdict(list)
+    usual = max(map(len, seen), default=0)
+    cards = max(map(len, watts), default=0)
+    for devices, jobs, power in zip(seen, held, watts, strict=True):
+        is_whole = bool(usual) and len(devices) >= usual * LEAST_SEEN
+        busy = sum(value > 0 for value in jobs.values())
+        counts = {"allocated": len(jobs), "busy": busy, "idle": len(jobs) - busy}
+        for name, count in counts.items():
+            found[name].append(float(count) if is_whole else None)
+        is_powered = bool(cards) and len(power) >= cards * LEAST_SEEN
+        found["power"].append(sum(power.values()) if is_powered else None)
+    labelled = any(held)
+    return {
+        name: tuple(values)
+        for name, values in found.items()
+        if any(value is not None for value in values) and (labelled or name == "power")
+    }

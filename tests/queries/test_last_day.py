@@ -1,0 +1,77 @@
+"""The last day: hours that jobs held and did not use, and lines that invent nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from data.last_day import ENGINE, POWER, UTILIZATION, hours, trends
+from data.model import Device, Series, Window, WindowReading, WindowStat
+from tests.components.snapshots import NOON, gpu
+
+WINDOW = Window(NOON - timedelta(hours=24), NOON)
+STEP = 6 * 3600.0
+START = WINDOW.start.timestamp()
+CARD = Device("h001", index=0, uuid="gpu-h001-0")
+SLICE = Device("h001", index=1, uuid="mig", slice_id="7", slice_profile="1g.10gb")
+
+
+def stat(metric: str, device: Device, label: str | None, total: float, count: int) -> WindowStat:
+    return WindowStat(metric, device.node, device, label, total, count, 0.0, 1.0, 0)
+
+
+def reading(*stats: WindowStat, interval: float | None = 30.0) -> WindowReading:
+    return WindowReading(WINDOW, stats, interval)
+
+
+def test_wasted_is_measured_less_used_of_samples_with_a_job() -> None:
+    used = stat(UTILIZATION, CARD, "1", 60.0, 240)
+    free = stat(UTILIZATION, CARD, None, 0.0, 1000)
+    assert hours(reading(used, free), [gpu("h001", 0)]) == (1.5, 2.0, "")
+
+
+def test_a_slice_counts_by_its_weight_and_by_gr() -> None:
+    part = gpu("h001", 1, device=SLICE, weight=0.25)
+    stats = (stat(ENGINE, SLICE, "1", 0.0, 120), stat(UTILIZATION, SLICE, "1", 0.0, 120))
+    assert hours(reading(*stats), [part]) == (0.25, 0.25, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (reading(stat(UTILIZATION, CARD, None, 0.0, 10)), "no sample carries a job"),
+        (reading(), "no sample carries a job"),
+        (reading(stat(UTILIZATION, CARD, "1", 0.0, 10), interval=None), "the scrape interval is not known"),
+    ],
+)
+def test_what_cannot_be_known_is_absent_and_says_why(given: WindowReading, why: str) -> None:
+    assert hours(given, []) == (None, None, why)
+
+
+def line(metric: str, device: Device, label: str | None, values: dict[int, float]) -> Series:
+    times = tuple(START + (at + 1) * STEP for at in values)
+    return Series(metric, device.node, device, label, times, tuple(values.values()))
+
+
+def test_lines_count_cards_once_and_leave_gaps_where_little_was_seen() -> None:
+    other = Device("h002", index=0, uuid="gpu-h002-0")
+    found = trends(
+        [
+            line(UTILIZATION, CARD, "1", {0: 0.5, 1: 0.0}),
+            line(UTILIZATION, CARD, "2", {1: 0.4, 3: 0.0}),
+            line(UTILIZATION, other, None, {0: 0.0, 1: 0.0, 3: 0.0}),
+            line(POWER, CARD, None, {0: 300.0, 1: 200.0, 2: 100.0}),
+        ],
+        WINDOW,
+        STEP,
+    )
+    assert found["allocated"] == (1.0, 1.0, None, 1.0)
+    assert found["busy"] == (1.0, 1.0, None, 0.0)
+    assert found["power"] == (300.0, 200.0, 100.0, None)
+
+
+def test_without_job_labels_only_power_has_a_line() -> None:
+    assert set(trends([line(UTILIZATION, CARD, None, {0: 0.5}), line(POWER, CARD, None, {0: 1.0})], WINDOW, STEP)) == {
+        "power"
+    }
