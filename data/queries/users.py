@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from data.common_window import common_window, title_of_window
 from data.day_use import DayUse, Digest, digest_of
 from data.ended_days import days_between, ended_on, is_settled
-from data.errors import NotFound, SourceError
+from data.errors import NotFound, SourceError, SourceUnreachable
 from data.findings import Finding, JobFacts, find, partition_facts
 from data.metrics.registry import METRICS
-from data.model import ClusterSnapshot, Device, Job, JobFilter, Scope, Viewer, WindowReading
+from data.model import ClusterSnapshot, Device, Job, JobFilter, Scope, SourceCondition, Viewer, WindowReading
 from data.queries.jobs import JobRow, job_rows
 from data.queries.live import snapshot
 from data.report import build_report
@@ -64,15 +64,21 @@ class UserPast:
 
 def user_now(viewer: Viewer, sources: Sources, user: str, at: datetime | None = None) -> UserNow:
     """Answer with a user's jobs of now. Raises NotFound for a user of whom the viewer may see nothing, whether they
-    exist or not."""
+    exist or not, SourceUnreachable while Slurm is down and nothing of it is known."""
     whole = snapshot(viewer, sources, at=at)
     rows = job_rows(viewer, whole, JobFilter(users=frozenset({user})))
+    if not rows and user != viewer.user and _is_slurm_down(whole):
+        raise SourceUnreachable("Slurm does not answer, so no user is known", hint="Try again; see Health.")
     if not rows and user != viewer.user and not _may_know(viewer, sources, user):
         raise NotFound(f"There is no user {user[:60]}, or you may not see their jobs", hint="Check the name.")
     running = tuple(row for row in rows if row.job.state != "PENDING")
     pending = tuple(row for row in rows if row.job.state == "PENDING")
     now = UserNow(user, whole, running, pending)
     return _with_findings(sources, now, at)
+
+
+def _is_slurm_down(whole: ClusterSnapshot) -> bool:
+    return any(one.name == "slurm" and one.condition is SourceCondition.DOWN for one in whole.sources)
 
 
 def _may_know(viewer: Viewer, sources: Sources, user: str) -> bool:
