@@ -80,7 +80,6 @@ def health_page(found: HealthAnswer, *, refresh_seconds: float) -> Component:
             dcc.Store(id="health-version", data=parts.version),
             dcc.Store(id="health-at", data=found.at),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Store(id="health-frame"),
             dcc.Interval(id="health-tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
         ],
         className="fw-ticking",
@@ -180,7 +179,7 @@ def _checks(checks: Sequence[Check]) -> Component:
 
 def _check(check: Check) -> list[Any]:
     name, tone = _VERDICTS[check.verdict]
-    lines = [code_block(f"fix, {check.text[:40]}", check.fix)] if check.fix else []
+    lines = [code_block("how to mend it", check.fix)] if check.fix else []
     return [icon(name, tone, label=check.verdict.value), html.Div([html.B(f"{check.subject}: "), check.text, *lines])]
 
 

@@ -104,7 +104,6 @@ def node_page(found: NodeAnswer, *, refresh_seconds: float) -> Component:
             dcc.Store(id="node-at", data=found.at),
             dcc.Store(id="series-span", data={"from": found.span[0], "to": found.span[1]}),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Store(id="node-frame"),
             dcc.Interval(id="node-tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
         ],
         className="fw-ticking",

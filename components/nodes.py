@@ -90,7 +90,6 @@ def nodes_page(found: NodesAnswer, view: str, *, refresh_seconds: float) -> Comp
             dcc.Store(id="nodes-at", data=found.at),
             dcc.Store(id="nodes-drawn"),
             dcc.Store(id="frame", data=parts.frame),
-            dcc.Store(id="nodes-frame"),
             dcc.Interval(id="nodes-tick", interval=round(refresh_seconds * 1000), disabled=bool(found.at)),
         ],
         className="fw-ticking",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dash
-from dash import ClientsideFunction, Input, Output, State, clientside_callback
+from dash import Input, Output, State
 from dash.development.base_component import Component
 
 from components.health_page import HealthAnswer, HealthParts, health_page, health_parts
@@ -42,7 +42,7 @@ def _answer(at_text: str) -> HealthAnswer:
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
     Output("health-head", "children"),
     Output("health-body", "children"),
-    Output("health-frame", "data"),
+    Output("frame", "data", allow_duplicate=True),
     Output("health-version", "data"),
     Input("health-tick", "n_intervals"),
     State("health-version", "data"),
@@ -55,6 +55,3 @@ def refresh_health(_: int | None, seen: str | None, at: str | None) -> HealthPar
     if found.health.snapshot.version == seen:
         raise dash.exceptions.PreventUpdate
     return health_parts(found)
-
-
-clientside_callback(ClientsideFunction("fw", "handFrame"), Input("health-frame", "data"), prevent_initial_call=True)

@@ -67,7 +67,7 @@ def _frame() -> dict[str, Any] | None:
     Output("series-instead", "children"),
     Output("series-data", "data"),
     Output("series-table", "children"),
-    Output("node-frame", "data"),
+    Output("frame", "data", allow_duplicate=True),
     Output("node-version", "data"),
     Input("node-tick", "n_intervals"),
     *SERIES,
@@ -104,4 +104,3 @@ clientside_callback(
     ClientsideFunction("fw", "drawSeries"), Output("series-drawn", "data"), Input("series-data", "data")
 )
 clientside_callback(ClientsideFunction("fw", "writeSeries"), *SERIES, prevent_initial_call=True)
-clientside_callback(ClientsideFunction("fw", "handFrame"), Input("node-frame", "data"), prevent_initial_call=True)

@@ -39,7 +39,7 @@ def layout(**query: str) -> Component:
     Output("nodes-banner", "children"),
     Output("nodes-instead", "children"),
     Output("nodes-table", "rowData"),
-    Output("nodes-frame", "data"),
+    Output("frame", "data", allow_duplicate=True),
     Output("nodes-version", "data"),
     Input("nodes-tick", "n_intervals"),
     *FILTERS,
@@ -76,4 +76,3 @@ clientside_callback(
 clientside_callback(
     ClientsideFunction("fw", "writeNodes"), *FILTERS, Input("nodes-view", "value"), prevent_initial_call=True
 )
-clientside_callback(ClientsideFunction("fw", "handFrame"), Input("nodes-frame", "data"), prevent_initial_call=True)

@@ -63,7 +63,7 @@
     FwUtil: function (props) {
       var row = props.data;
       if (props.value === null || props.value === undefined || !row.held || row.measured / row.held >= 0.8) return fade(row, bar(props.value));
-      return make("div", { className: "fw-bar-cell", title: row.measured + " of " + row.held + " held GPUs measured" },
+      return make("div", { className: row.faded ? "fw-bar-cell fw-faded" : "fw-bar-cell", title: row.measured + " of " + row.held + " held GPUs measured" },
         make("span", { className: "fw-num" }, make("span", { className: "fw-icon fw-icon-partial fw-none", role: "img", "aria-label": "partial" }), share(props.value)),
         make("div", { className: "fw-cellbar" }, make("i", { style: { width: Math.min(100, props.value) + "%" } })));
     }
