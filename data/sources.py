@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from data.model import Association, Reading, Scope, Series, SourceHealth, Window
 from data.private import default_folder
 from data.protocols import MetricsSource, SchedulerSource
 from data.recent import Recent
-from settings import MetricsKind, Settings, SlurmKind
+from settings import IdentityKind, MetricsKind, Settings, SlurmKind
 
 Clock = Callable[[], datetime]
 
@@ -102,7 +102,7 @@ def _open_pair(settings: Settings, clock: Clock) -> tuple[SchedulerSource, Metri
     else:
         from data.slurm.commands import CommandsSource
 
-        scheduler = CommandsSource(settings.slurm, settings.cluster)
+        scheduler = CommandsSource(settings.slurm, settings.cluster, _caller(settings))
     if settings.metrics.kind is MetricsKind.SIMULATED:
         from data.metrics.simulated import SimulatedMetrics
 
@@ -114,6 +114,11 @@ def _open_pair(settings: Settings, clock: Clock) -> tuple[SchedulerSource, Metri
     else:
         metrics = NoMetrics()
     return scheduler, metrics
+
+
+def _caller(settings: Settings) -> Mapping[str, str] | None:
+    """Whoever runs a command in the terminal must not choose, by PATH or SLURM_CONF, who tells their role."""
+    return {} if settings.identity.kind is IdentityKind.UNIX and os.getuid() != 0 else None
 
 
 def _open_cache(settings: Settings) -> Cache:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ from settings import SlurmSettings
 
 
 class CommandClient:
-    """Slurm's commands on this host. Runs nothing before the first question; safe to share among threads."""
+    """Slurm's commands on this host. Runs nothing before the first question; safe to share among threads.
 
-    def __init__(self, settings: SlurmSettings) -> None:
+    `caller` is the environment whose PATH and SLURM_CONF count; None = that of this process.
+    """
+
+    def __init__(self, settings: SlurmSettings, caller: Mapping[str, str] | None = None) -> None:
         self._settings = settings
+        self._caller = os.environ if caller is None else caller
         self._without_json: set[str] = set()
         self._lock = threading.Lock()
         self.requests = 0
@@ -64,7 +69,7 @@ class CommandClient:
             self.requests += 1
         return run(
             (str(_program(bin_dir, program)), *arguments),
-            environment=clean_environment(conf, bin_dir, os.environ),
+            environment=clean_environment(conf, bin_dir, self._caller),
             timeout_seconds=self._settings.timeout_seconds,
         )
 

@@ -31,8 +31,8 @@ class CommandsSource:
 
     kind = "commands"
 
-    def __init__(self, settings: SlurmSettings, cluster: str = "") -> None:
-        self._client = CommandClient(settings)
+    def __init__(self, settings: SlurmSettings, cluster: str = "", caller: Mapping[str, str] | None = None) -> None:
+        self._client = CommandClient(settings, caller)
         self._label = cluster
         self._slurm_name = ""
         self._sacct_fields: tuple[str, ...] = ()

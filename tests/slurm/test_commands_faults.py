@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,8 @@ from data.errors import CannotKnow, SourceDenied, SourceError, SourceGarbled, So
 from data.slurm import process
 from data.slurm.commands import CommandsSource
 from data.slurm.process import run
-from settings import SlurmSettings
+from data.sources import open_sources
+from settings import IdentityKind, IdentitySettings, MetricsKind, MetricsSettings, Settings, SlurmSettings
 
 CONFIG = "ClusterName             = testing\nSLURM_VERSION           = 23.02.1\n"
 NODE = "NodeName=n1 CoresPerSocket=1\n   CPUAlloc=0 CPUTot=4 Gres=gpu:2 NodeAddr=n1 State=IDLE ThreadsPerCore=1\n"
@@ -285,3 +287,18 @@ def _is_running(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def test_a_user_in_the_terminal_cannot_choose_the_commands_by_path(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(cluster="planted")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_CONF", "/planted/slurm.conf")
+    told = Settings(identity=IdentitySettings(kind=IdentityKind.UNIX), metrics=MetricsSettings(kind=MetricsKind.NONE))
+    monkeypatch.setattr(os, "getuid", lambda: 6001)
+    monkeypatch.setattr(shutil, "which", lambda name, path: asked.append(path))
+    asked: list[str] = []
+    with pytest.raises(SourceUnreachable):
+        open_sources(told).scheduler.nodes()
+    assert set(asked) == {os.defpath}
