@@ -32,7 +32,7 @@ COLUMNS = (
 def job_lines(page: JobPage, zone: tzinfo, width: int) -> Iterator[RenderableType]:
     """One line per job; TIME is the run time, or the wait of a pending job."""
     yield table(COLUMNS, (_row(row) for row in page.rows), width)
-    yield line(f"{of(len(page.rows), page.total, 'job')}, {moment(page.time, zone, is_past=False)}")
+    yield line(f"{of(len(page.rows), page.total, 'job')}, {moment(page.time, zone, is_past=page.is_past)}")
     yield from source_lines(page.sources, page.unknown, page.time)
 
 

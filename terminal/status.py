@@ -162,7 +162,7 @@ def moment(time: datetime, zone: tzinfo, *, is_past: bool) -> str:
 def node_lines(found: NodeList, zone: tzinfo, width: int) -> Iterator[RenderableType]:
     """One line per node."""
     yield table(NODE_COLUMNS, (_node_row(row) for row in found.rows), width)
-    yield line(f"{of(len(found.rows), found.total, 'node')}, {moment(found.time, zone, is_past=False)}")
+    yield line(f"{of(len(found.rows), found.total, 'node')}, {moment(found.time, zone, is_past=found.is_past)}")
     yield from source_lines(found.sources, found.unknown, found.time)
 
 

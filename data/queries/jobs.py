@@ -48,6 +48,7 @@ class JobPage:
     offset: int = 0
     sources: tuple[SourceState, ...] = ()
     unknown: tuple[str, ...] = ()
+    is_past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ def jobs(
     known = [row for row in rows if key(row) is not None]
     known.sort(key=key, reverse=sort.startswith("-"))
     rows = known + [row for row in rows if key(row) is None]
-    return JobPage(whole.time, tuple(rows[offset : offset + limit]), len(rows), offset, whole.sources, whole.unknown)
+    shown = tuple(rows[offset : offset + limit])
+    return JobPage(whole.time, shown, len(rows), offset, whole.sources, whole.unknown, whole.is_past)
 
 
 def job_rows(viewer: Viewer, whole: ClusterSnapshot, wanted: JobFilter) -> list[JobRow]:

@@ -35,6 +35,7 @@ class NodeList:
     total: int
     sources: tuple[SourceState, ...] = ()
     unknown: tuple[str, ...] = ()
+    is_past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def nodes_of(whole: ClusterSnapshot, filter: NodeFilter | None = None) -> NodeLi
         gpus.setdefault(gpu.device.node, []).append(gpu)
     running = Counter(name for job in whole.jobs for name in job.nodes)
     rows = tuple(_row(node, gpus.get(node.name, []), running[node.name]) for node in wanted.nodes)
-    return NodeList(whole.time, rows, len(whole.nodes), whole.sources, whole.unknown)
+    return NodeList(whole.time, rows, len(whole.nodes), whole.sources, whole.unknown, whole.is_past)
 
 
 def node(viewer: Viewer, sources: Sources, name: str, at: datetime | None = None) -> NodeDetail:

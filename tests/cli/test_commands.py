@@ -130,6 +130,8 @@ def test_a_past_moment_is_shown_as_such_and_stays_what_it_was(run: Run) -> None:
     assert (first["time"], first["is_past"]) == ("2026-03-01T14:00:00Z", True)
     assert first["totals"] == again["totals"]
     assert "as it was 2026-03-01 14:00:00 UTC" in run("--demo", "status", "--at", "2026-03-01 14:00")[1]
+    for what in ("nodes", "jobs"):
+        assert "as it was 2026-03-01 14:00:00 UTC" in run("--demo", what, "--at", "2026-03-01 14:00")[1]
 
 
 @pytest.mark.parametrize(
