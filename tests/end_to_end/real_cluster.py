@@ -20,7 +20,7 @@ FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 GPUS = {"gpu01": 4, "gpu02": 4, "gpu03": 8, "gpu04": 8}
 MODELS = {4: "NVIDIA A100-SXM4-80GB", 8: "NVIDIA H100 80GB HBM3"}
 _SHARE = re.compile(r"^\s+Nodes=(\S+) CPU_IDs=\S+ Mem=\d+ GRES=(\S*)", re.MULTILINE)
-INTERVAL, SCRAPES = 30, 20
+INTERVAL, SCRAPES = 15, 40
 
 
 def utilization_of(node: str, index: int) -> int:
