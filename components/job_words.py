@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.elements import icon, short_model
-from data.model import Job
+from data.model import ClusterSnapshot, Job, SourceCondition
 from data.words import count, duration, number
 
 DASH = "–"
@@ -26,6 +26,11 @@ STATE_MARKS: dict[str, tuple[str, str]] = {
     "PREEMPTED": ("info", "info"),
     "REQUEUED": ("info", "info"),
 }
+
+
+def are_jobs_known(snapshot: ClusterSnapshot) -> bool:
+    """Whether the picture says anything of jobs: without Slurm, none is not zero."""
+    return not any(one.name == "slurm" and one.condition is SourceCondition.DOWN for one in snapshot.sources)
 
 
 def state_word(state: str) -> str:

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from components.data_table import data_table, pager
 from components.elements import ANY, Choice, icon, panel_state, select_filter, switch
 from components.job_rows import COLUMNS, table_rows
-from components.job_words import state_word
+from components.job_words import are_jobs_known, state_word
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import SourceCondition
@@ -162,6 +162,8 @@ def _note(answer: ListAnswer) -> str:
     found, show = answer.found, answer.asked.show
     if show is Show.FINISHED:
         return f"{count(found.total, 'job')} ended in the last {count(answer.asked.days, 'day')}"
+    if not are_jobs_known(found.snapshot):
+        return "not known"
     return f"{count(found.running, 'job')} running, {number(found.pending)} waiting"
 
 
@@ -183,6 +185,7 @@ def _unknown(answer: ListAnswer) -> Component | None:
 
 def _counts(found: JobList, show: Show, base: str) -> Component:
     """The switch between the three lists, as buttons with what they hold."""
+    is_known = are_jobs_known(found.snapshot)
     rows = (
         (Show.RUNNING, "Running", found.running),
         (Show.PENDING, "Waiting", found.pending),
@@ -190,7 +193,7 @@ def _counts(found: JobList, show: Show, base: str) -> Component:
     )
     buttons = [
         html.Button(
-            [label, *([html.Span(number(amount), className="fw-unit")] if amount is not None else [])],
+            [label, *([html.Span(number(amount), className="fw-unit")] if amount is not None and is_known else [])],
             type="button",
             **{"data-set": "jobs-show", "data-value": one.value, "aria-pressed": str(one is show).lower()},
         )

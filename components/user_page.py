@@ -12,7 +12,7 @@ from components.data_table import Column, data_table
 from components.elements import panel
 from components.findings import finding_box
 from components.job_rows import COLUMNS, table_rows
-from components.job_words import DASH, job_link
+from components.job_words import DASH, are_jobs_known, job_link
 from components.kpis import Kpi, kpi_panel
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
@@ -23,6 +23,7 @@ from data.words import count, duration, number, of, percent
 
 _MOST_ROWS = 100
 _MOST_FINDINGS = 5
+_LABELS = ("Running", "GPUs held", "Held, idle", "Mean UTIL now", "Waiting")
 _PENDING_LEFT_OUT = ("User", "State", "Limit", "Partition", "Priority")
 
 
@@ -61,7 +62,7 @@ def user_parts(view: UserView) -> UserParts:
     """Every part of the page that depends on the live picture."""
     now = view.now
     return UserParts(
-        note=f"{count(len(now.running), 'job')} running, {number(_tasks(now))} waiting",
+        note=_note(now),
         banner=_banner(view),
         kpis=kpi_panel(_kpis(now)),
         running=_running(view),
@@ -129,7 +130,15 @@ def _tasks(now: UserNow) -> int:
     return sum(row.job.array_task_count for row in now.pending)
 
 
+def _note(now: UserNow) -> str:
+    if not are_jobs_known(now.snapshot):
+        return "not known"
+    return f"{count(len(now.running), 'job')} running, {number(_tasks(now))} waiting"
+
+
 def _kpis(now: UserNow) -> list[Kpi]:
+    if not are_jobs_known(now.snapshot):
+        return [Kpi(label, DASH, context="not known") for label in _LABELS]
     known = [row for row in now.running if row.gpus is not None]
     held = sum(row.gpus or 0 for row in known)
     whole = [row for row in known if row.gpus and not row.is_shared]  # a shared GPU is not one job's
@@ -162,7 +171,8 @@ def _running(view: UserView) -> Component:
     rows = view.now.running
     note = count(len(rows), "job")
     if not rows:
-        return panel("Running", [html.P("No job runs now.", className="fw-quiet")])
+        text = "No job runs now." if are_jobs_known(view.now.snapshot) else "Slurm does not answer: jobs are not known."
+        return panel("Running", [html.P(text, className="fw-quiet")])
     cells = table_rows(rows[:_MOST_ROWS], Show.RUNNING, view.base)
     keep = [
         place for place, column in enumerate(COLUMNS[Show.RUNNING]) if column.label not in ("User", "State", "Wait")
@@ -227,6 +237,8 @@ def _about(job: Any, base: str) -> Component:
 def _nothing(now: UserNow) -> str:
     if now.failed:
         return "GPU metrics do not answer, so nothing can be said now."
+    if not are_jobs_known(now.snapshot):
+        return "Slurm does not answer: jobs are not known."
     if not any(row.gpus for row in now.running):
         return "No GPU job runs."
     if not now.judged:

@@ -15,18 +15,20 @@ from components.job_rows import COLUMNS, table_rows
 from components.job_side import neighbors_panel, waiting_panel
 from components.job_words import gpu_words, job_href, state_word
 from components.user_month import month_panel
+from components.user_page import UserView, user_parts
 from data.day_use import DayUse
 from data.efficiency import GpuHours
 from data.findings import Finding
-from data.model import JoinMethod, Tres
+from data.model import JoinMethod, SourceCondition, Tres
 from data.queries.job_context import Ahead, NodeNeighbors
 from data.queries.job_list import Show
 from data.queries.jobs import JobRow
 from data.queries.pending import Waiting
-from data.queries.users import UserPast
+from data.queries.users import UserNow, UserPast
 from data.report import build_report
 from data.words import MINUS
 from settings import JudgementSettings
+from tests.components.snapshots import snapshot, source
 from tests.components.test_overview_parts import of_class, words
 from tests.live.builders import NOW, make_job
 
@@ -162,3 +164,10 @@ def test_the_month_says_when_nothing_of_it_was_measured() -> None:
     for said in ("12 of 31 days read so far", "is not measured", "Not measured 12.0", "Other ends1", "1 job without"):
         assert said in text
     assert "Used" not in text
+
+
+def test_without_slurm_nobody_is_said_to_run_nothing() -> None:
+    down = snapshot(nodes=(), gpus=(), jobs=(), sources=(source("slurm", SourceCondition.DOWN),))
+    parts = user_parts(UserView(UserNow("alice", down, (), ()), None, True, False, "/"))
+    text = words([parts.note, parts.kpis, parts.running, parts.findings])
+    assert "0" not in text and "No job" not in text and text.count("not known") >= 7
