@@ -1,4 +1,4 @@
-// Lists of jobs: clicks set Stores, the Stores make the address; Back lets Dash draw the list of that address.
+// Lists of jobs: clicks set Stores, the Stores make the address, and Back sets them from it.
 (function () {
   "use strict";
   var ANY = "*", PICKS = ["state", "user", "account", "partition"];
@@ -6,11 +6,17 @@
   var DEFAULTS = { show: "running", days: "1", offset: "0" };
 
   function set(id, value) { dash_clientside.set_props(id, { data: value }); }
-  function isList() { return Boolean(document.getElementById("jobs-table")); }
 
+  // One click may set several Stores: the address is written once, when all are set.
+  var writing = null;
   function writeJobsUrl() {
-    var given = arguments;
-    if (!isList()) return;
+    var given = Array.prototype.slice.call(arguments);
+    clearTimeout(writing);
+    writing = setTimeout(function () { write(given); }, 30);
+  }
+  function write(given) {
+    var table = document.getElementById("jobs-table");
+    if (!table || (table.fwPath && table.fwPath !== location.pathname)) return;
     var params = new URLSearchParams(location.search);
     KEYS.forEach(function (key, place) {
       var value = given[place] === null || given[place] === undefined ? "" : String(given[place]);
@@ -21,6 +27,19 @@
     if (search === location.search) return;
     history.pushState(history.state, "", location.pathname + search + location.hash);
   }
+
+  // Back within the list sets the Stores; Dash, which listens later, knows nothing of the addresses written here.
+  window.addEventListener("popstate", function (event) {
+    var table = document.getElementById("jobs-table");
+    if (!table || table.fwPath !== location.pathname) return;
+    event.stopImmediatePropagation();
+    var params = new URLSearchParams(location.search);
+    KEYS.forEach(function (key) {
+      var value = params.get(key) || DEFAULTS[key] || "";
+      if (key === "days" || key === "q") dash_clientside.set_props(key === "q" ? "jobs-text" : "jobs-days", { value: value });
+      else set("jobs-" + key, value);
+    });
+  });
 
   // Another list or filter begins at its first row.
   function changed(id, value) {
@@ -49,7 +68,11 @@
     if (left > 0) setTimeout(function () { if (document.querySelector(".fw-jobs")) set(step, Date.now()); }, 100);
     return dash_clientside.no_update;
   }
-  function readOnJobs(left) { return readOn("jobs-step", left); }
+  function readOnJobs(left) {
+    var table = document.getElementById("jobs-table");
+    if (table) table.fwPath = location.pathname;
+    return readOn("jobs-step", left);
+  }
   function readOnUser(left) { return readOn("user-step", left); }
 
   window.dash_clientside = Object.assign({}, window.dash_clientside);
