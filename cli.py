@@ -145,6 +145,7 @@ def status(
     from terminal.status import status_answer, status_lines
 
     view = context.obj.view(at)
+    _require_partitions(view, partition)
     found = overview(view.viewer, view.sources, at=view.at, filter=_node_filter(partition))
     require_slurm(found.snapshot.sources, is_empty=not found.snapshot.nodes and not found.snapshot.jobs)
     _show(status_answer(found), lambda _, width: status_lines(found, view.zone, width), as_json)
@@ -161,10 +162,13 @@ def nodes(
 ) -> None:
     """List the nodes with their GPUs."""
     from data.queries.nodes import nodes as ask
-    from terminal.session import require_slurm
+    from data.slurm.states import NODE_BUCKETS
+    from terminal.session import require_known, require_slurm
     from terminal.status import node_lines
 
+    require_known("node state", [word.lower() for word in state or ()], NODE_BUCKETS)
     view = context.obj.view(at)
+    _require_partitions(view, partition)
     found = ask(view.viewer, view.sources, _node_filter(partition, state, text), view.at)
     require_slurm(found.sources, is_empty=not found.total)
     _show(found, lambda rows, width: node_lines(rows, view.zone, width), as_json)
@@ -185,11 +189,14 @@ def jobs(
     """List running, pending and suspended jobs."""
     from data.model import JobFilter
     from data.queries.jobs import jobs as ask
+    from data.slurm.job_states import JOB_STATES
     from terminal.jobs import job_lines
-    from terminal.session import require_slurm
+    from terminal.session import require_known, require_slurm
 
-    view = context.obj.view(at)
     states = frozenset(SHORT_STATES.get(word.upper(), word.upper()) for word in state or ())
+    require_known("job state", states, JOB_STATES)
+    view = context.obj.view(at)
+    _require_partitions(view, partition)
     wanted = JobFilter(states, frozenset(user or ()), frozenset(account or ()), frozenset(partition or ()))
     found = ask(view.viewer, view.sources, wanted, view.at, sort, limit)
     require_slurm(found.sources, is_empty=not found.total)
@@ -247,6 +254,16 @@ def simulate(
             _tell(f"wrote {path}: {count:,} samples")
     else:
         openmetrics(world, window, sys.stdout)
+
+
+def _require_partitions(view: View, partition: list[str] | None) -> None:
+    from data.queries.live import snapshot
+    from terminal.session import require_known
+
+    if partition:
+        seen = snapshot(view.viewer, view.sources, at=view.at)
+        names = {name for node in seen.nodes for name in node.partitions} | {part.name for part in seen.partitions}
+        require_known("partition", partition, names)
 
 
 def _node_filter(partition: list[str] | None = None, state: list[str] | None = None, text: str = "") -> NodeFilter:

@@ -12,9 +12,9 @@ from components.elements import icon, short_model
 from components.gpu_map import STATE_WORDS
 from components.metric_values import cell_text, label, shown
 from components.node_rows import order_in_node
+from data.device_lines import place_of
 from data.metrics.registry import METRICS
 from data.model import Gpu, GpuState, Job
-from data.queries.node_detail import place_of
 from data.words import count
 
 SHOWN = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from components.kpis import Kpi
 from data.attention import HOT_CELSIUS
 from data.metrics.registry import METRICS
-from data.queries.nodes import NodeDetail
+from data.node_rows import NodeDetail
 from data.words import GIB, count, number, percent
 
 UNKNOWN = "–"

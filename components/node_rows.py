@@ -10,9 +10,10 @@ from components.elements import short_model
 from components.map_payload import OLD, is_stale
 from components.node_words import MARKS, bucket_word
 from components.racks import natural_key
+from data.device_lines import place_of
 from data.model import ClusterSnapshot, Gpu, GpuState, Node
-from data.queries.node_detail import NodesView, place_of
-from data.queries.nodes import NodeRow
+from data.node_rows import NodeRow
+from data.queries.node_detail import NodesView
 from data.totals import Use
 
 GIB = 1 << 30

@@ -12,7 +12,7 @@ from components.elements import age, icon, moment
 from components.node_words import flag_words, state_meaning
 from components.overview_attention import attention_rows
 from data.model import Job, Node
-from data.queries.nodes import NodeDetail
+from data.node_rows import NodeDetail
 from data.words import count, duration, number
 
 

@@ -12,8 +12,9 @@ from dash.development.base_component import Component
 
 from components.elements import Choice, choice, panel_state, switch
 from components.metric_values import cell_text, label, shown, value_text
+from data.device_lines import Line
 from data.metrics.registry import METRICS
-from data.queries.node_detail import SERIES_METRICS, Line, NodeSeries
+from data.queries.node_detail import SERIES_METRICS, NodeSeries
 from data.words import duration, percent
 
 RANGES: tuple[Choice, ...] = (("1h", "1 h"), ("6h", "6 h"), ("24h", "24 h"), ("7d", "7 d"))

@@ -41,9 +41,9 @@ class Counts:
 class Use:
     """The numbers of one set of devices. None = nothing of it was measured.
 
-    `utilization` is the plain mean over the `utilization_devices` held devices whose signals can be trusted, of
-    `held_devices`. `power_watts` is the sum over `power_cards` measured cards of `cards`; each card counts once,
-    however many slices it is cut into.
+    `utilization` is the mean over the `utilization_devices` held devices whose signals can be trusted, of
+    `held_devices`; a slice weighs its share of a whole GPU. `power_watts` is the sum over `power_cards` measured cards
+    of `cards`; each card counts once, however many slices it is cut into.
     """
 
     gpus: Counts = Counts()
@@ -116,15 +116,16 @@ def use_of(gpus: Iterable[Gpu], is_elsewhere: Callable[[Gpu], bool] = lambda gpu
     whole = [row for row in rows if not row[0].device.is_slice]
     slices = [row for row in rows if row[0].device.is_slice]
     held = [gpu for gpu, elsewhere in rows if gpu.state in HELD and not elsewhere]
-    measured = [gpu.utilization for gpu in held if gpu.state is not GpuState.UNMEASURED]
-    values = [value for value in measured if value is not None]
+    measured = [(gpu.utilization, gpu.weight) for gpu in held if gpu.state is not GpuState.UNMEASURED]
+    values = [(value, weight) for value, weight in measured if value is not None]
+    weight = sum(weight for _, weight in values)
     cards = _cards(gpu for gpu, _ in rows)
     watts = [value for value in cards.values() if value is not None]
     return Use(
         gpus=_counts(whole),
         slices=_counts(slices),
         weighted=_counts(rows, lambda gpu: gpu.weight) if slices else _counts(whole),
-        utilization=sum(values) / len(values) if values else None,
+        utilization=sum(value * weight for value, weight in values) / weight if weight else None,
         utilization_devices=len(values),
         held_devices=len(held),
         power_watts=sum(watts) if watts else None,

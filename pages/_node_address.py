@@ -9,10 +9,11 @@ from zoneinfo import ZoneInfo
 
 from components.node_page import NodeAnswer
 from components.series_panel import RANGES
+from data.device_lines import step_of
 from data.errors import BadRequest
 from data.model import Viewer, Window
 from data.moment import parse_moment
-from data.queries.node_detail import LONGEST, SERIES_METRICS, node_series, node_view, step_of
+from data.queries.node_detail import LONGEST, SERIES_METRICS, node_series, node_view
 from data.sources import Sources
 from pages._nodes_address import moment_of
 

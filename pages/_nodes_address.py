@@ -113,8 +113,9 @@ def _without_unknown(asked: NodesAsked, options: FilterOptions) -> NodesAsked:
     if not unknown:
         return asked
     said = [f"This cluster has no {key} “{asked.chosen[key][:40]}”." for key in unknown]
-    left = {key: "" if key in unknown else asked.chosen[key] for key in have}
-    return replace(asked, ignored=(*asked.ignored, *said), **left)
+    part, state, model, feature = ("" if key in unknown else asked.chosen[key] for key in have)
+    ignored = (*asked.ignored, *said)
+    return replace(asked, partition=part, state=state, model=model, feature=feature, ignored=ignored)
 
 
 def _text(query: Mapping[str, str], key: str) -> str:

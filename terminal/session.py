@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from data.errors import SettingsError, SourceError, SourceUnreachable
+from data.errors import BadRequest, SettingsError, SourceError, SourceUnreachable
 from data.model import Association, SourceCondition, SourceState, Viewer
 from data.moment import parse_moment
 from data.settings_file import LoadedSettings, demo_settings, load_settings
@@ -88,3 +89,15 @@ def require_slurm(sources: Iterable[SourceState], *, is_empty: bool) -> None:
                 f"Slurm does not answer, so nothing is known of the cluster: {source.error or 'no answer'}",
                 hint=source.hint or "See `fullwarp check`.",
             )
+
+
+def require_known(kind: str, asked: Iterable[str], known: Iterable[str]) -> None:
+    """Raise BadRequest for a filter's word that nothing can have: an empty list would read as an answer.
+
+    With nothing known (the source does not answer) every word passes.
+    """
+    names = sorted(known)
+    for word in asked:
+        if names and word not in names:
+            near = get_close_matches(word, names, 3) or names[:12]
+            raise BadRequest(f"there is no {kind} {word}", hint=f"Such as {', '.join(near)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 
 from rich.console import RenderableType
@@ -10,9 +10,9 @@ from rich.text import Text
 
 from data.attention import Attention, Severity
 from data.model import GpuState, SourceCondition, SourceState
+from data.node_rows import NodeList, NodeRow
 from data.queries.live import Overview
-from data.queries.nodes import NodeList, NodeRow
-from data.totals import Group, Use
+from data.totals import Counts, Group, Use
 from data.words import count, number, of, percent
 from terminal.tables import Column, line, table
 
@@ -26,25 +26,21 @@ STATES = {
     GpuState.DRAINED: "drained",
     GpuState.DOWN: "down",
 }
-PARTITION_COLUMNS = (
-    Column("PARTITION"),
-    Column("NODES", True),
-    Column("GPUS", True),
-    Column("BUSY", True),
-    Column("IDLE HELD", True),
-    Column("FREE", True),
-    Column("UTIL", True),
-    Column("RUNNING", True),
-    Column("PENDING", True),
-)
+# The columns of devices: those of ALWAYS, and each other one where some row has any, so that every row adds up.
+DEVICE_COLUMNS = {
+    "total": "GPUS",
+    "busy": "BUSY",
+    "idle": "IDLE",
+    "unmeasured": "UNMEAS",
+    "unknown": "HELD?",
+    "free": "FREE",
+    "elsewhere": "OTHER",
+    "drained": "DRAIN",
+    "down": "DOWN",
+}
+ALWAYS = frozenset({"total", "busy", "idle", "free"})
+PARTITION_COLUMNS = (Column("JOBS", True), Column("PENDING", True))
 NODE_COLUMNS = (
-    Column("NODE"),
-    Column("STATE"),
-    Column("GPUS", True),
-    Column("BUSY", True),
-    Column("IDLE HELD", True),
-    Column("FREE", True),
-    Column("UTIL", True),
     Column("JOBS", True),
     Column("CPUS", True, is_wide=True),
     Column("POWER", True, is_wide=True),
@@ -72,13 +68,14 @@ def status_lines(found: Overview, zone: tzinfo, width: int) -> Iterator[Renderab
     shown, totals = found.snapshot, found.totals
     yield line((shown.cluster or "cluster", "bold"), "  ", moment(shown.time, zone, is_past=shown.is_past))
     yield line(f"{_node_words(found)}, {_queue_words(found)}")
-    states = [f"{number(totals.by_state.get(state, 0))} {words}" for state, words in STATES.items()]
-    yield line("GPUs    " + ", ".join(text for text in states if not text.startswith("0 ")))
+    yield line(f"GPUs    {_states(totals.use.gpus)}")
+    if totals.use.slices.total:
+        yield line(f"Slices  {_states(totals.use.slices)}")
     yield line(f"UTIL    {_utilization(totals.use)}")
     yield line(f"Power   {_power(totals.use)}")
     if len(totals.by_partition) > 1:
         yield Text()
-        yield table(PARTITION_COLUMNS, (_partition_row(group) for group in totals.by_partition), width)
+        yield _partition_table(totals.by_partition, width)
     yield from _attention_lines(found.attention)
     yield from source_lines(shown.sources, shown.unknown, shown.time)
 
@@ -115,22 +112,51 @@ def _power(use: Use) -> str:
     return f"{number(use.power_watts / 1000, 1)} kW over {of(use.power_cards, use.cards, 'card')}"
 
 
-def _partition_row(group: Group) -> tuple[str, ...]:
+def _partition_table(groups: Sequence[Group], width: int) -> RenderableType:
+    names = _device_columns(group.use for group in groups)
+    columns = (Column("PARTITION"), Column("NODES", True, is_wide=True), *_heads(names), *PARTITION_COLUMNS)
+    return table(columns, (_partition_row(group, names) for group in groups), width)
+
+
+def _partition_row(group: Group, names: Sequence[str]) -> tuple[str, ...]:
     return (
         group.name,
         number(group.nodes),
-        *_use_cells(group.use),
+        *_use_cells(group.use, names),
         number(group.queue.running),
         number(group.queue.pending),
     )
 
 
-def _use_cells(use: Use) -> tuple[str, ...]:
-    """GPUs and slices together: total, busy, held and idle, free; and their mean utilization."""
-    pairs = [(getattr(use.gpus, name), getattr(use.slices, name)) for name in ("total", "busy", "idle", "free")]
-    if not sum(pairs[0]):
-        return ("", "", "", "", "")
-    return (*(number(sum(pair)) for pair in pairs), percent(use.utilization))
+def _states(counts: Counts) -> str:
+    """The states that some device has, in words."""
+    found = [(getattr(counts, state.value), words) for state, words in STATES.items()]
+    return ", ".join(f"{number(devices)} {words}" for devices, words in found if devices) or "none"
+
+
+def _device_columns(uses: Iterable[Use]) -> list[str]:
+    """The columns of devices that these rows need."""
+    shown = list(uses)
+    needed = {name for name in DEVICE_COLUMNS for use in shown if getattr(use.gpus, name) or getattr(use.slices, name)}
+    return [name for name in DEVICE_COLUMNS if name in needed | ALWAYS]
+
+
+def _heads(names: Iterable[str]) -> Iterator[Column]:
+    yield from (Column(DEVICE_COLUMNS[name], True) for name in names)
+    yield Column("UTIL", True)
+
+
+def _use_cells(use: Use, names: Sequence[str]) -> tuple[str, ...]:
+    """Devices by state and their mean utilization; MIG slices stand apart from GPUs: "32+34s", or "34s" alone."""
+    if not use.gpus.total and not use.slices.total:
+        return ("",) * (len(names) + 1)
+    return (*(_devices_cell(use, name) for name in names), percent(use.utilization))
+
+
+def _devices_cell(use: Use, name: str) -> str:
+    slices = f"{number(getattr(use.slices, name))}s" if use.slices.total else ""
+    gpus = number(getattr(use.gpus, name)) if use.gpus.total else ""
+    return f"{gpus}+{slices}" if gpus and slices else gpus or slices
 
 
 def _attention_lines(found: Iterable[Attention], most: int = 12) -> Iterator[RenderableType]:
@@ -161,18 +187,20 @@ def moment(time: datetime, zone: tzinfo, *, is_past: bool) -> str:
 
 def node_lines(found: NodeList, zone: tzinfo, width: int) -> Iterator[RenderableType]:
     """One line per node."""
-    yield table(NODE_COLUMNS, (_node_row(row) for row in found.rows), width)
+    names = _device_columns(row.use for row in found.rows)
+    columns = (Column("NODE"), Column("STATE"), *_heads(names), *NODE_COLUMNS)
+    yield table(columns, (_node_row(row, names) for row in found.rows), width)
     yield line(f"{of(len(found.rows), found.total, 'node')}, {moment(found.time, zone, is_past=found.is_past)}")
     yield from source_lines(found.sources, found.unknown, found.time)
 
 
-def _node_row(row: NodeRow) -> tuple[str, ...]:
+def _node_row(row: NodeRow, names: Sequence[str]) -> tuple[str, ...]:
     node, watts = row.node, row.use.power_watts
     cpus = "" if node.cpus is None else f"{'?' if node.allocated_cpus is None else node.allocated_cpus}/{node.cpus}"
     return (
         node.name,
         node.state.display,
-        *_use_cells(row.use),
+        *_use_cells(row.use, names),
         number(row.running_jobs),
         cpus,
         "" if watts is None else f"{number(watts)} W",

@@ -33,6 +33,8 @@ _BASE_STATES: Final = TERMINAL_STATES - {"REQUEUED", "LAUNCH_FAILED", "RECONFIG_
     "RUNNING",
     "SUSPENDED",
 }
+# The words that a job can be asked for by.
+JOB_STATES: Final = _BASE_STATES | {"COMPLETING", "REQUEUED", "STOPPED"}
 _SHORT: Final = {"OUT_OF_ME": "OUT_OF_MEMORY", "NODE_FAI": "NODE_FAIL", "CANCELED": "CANCELLED"}
 _BY: Final = re.compile(r"(CANCELLED)\s+by\s+(\S+)", re.IGNORECASE)
 _CODE_PAIR: Final = re.compile(r"(\d+):(\d+)")

@@ -153,6 +153,13 @@ def _display_of_base(base: str, flags: frozenset[str]) -> str:
     return base + mark
 
 
+# Every class that `_bucket` can give.
+NODE_BUCKETS: Final = frozenset(
+    {"allocated", "blocked", "completing", "down", "drained", "draining", "future", "idle", "maint", "mixed", "planned"}
+    | {"powered_down", "powering_down", "powering_up", "reboot", "reserved", "unknown"}
+)
+
+
 def _mark(flags: frozenset[str]) -> str:
     return next((mark for flag, mark in _MARK_ORDER if flag in flags), "")
 

@@ -16,11 +16,12 @@ from components.node_numbers import node_kpis
 from components.node_rows import node_rows
 from components.node_words import flag_words, state_chip
 from components.series_panel import series_instead, series_payload, series_table
+from data.device_lines import Line
 from data.metrics.registry import METRICS
 from data.model import Device, GpuState, Job, NodeDevices, NodeState, Role, SourceCondition, Viewer, Window
 from data.narrowing import FilterOptions
-from data.queries.node_detail import SERIES_METRICS, Line, NodeSeries, NodesView
-from data.queries.nodes import node_of, nodes_of
+from data.node_rows import node_of, nodes_of
+from data.queries.node_detail import SERIES_METRICS, NodeSeries, NodesView
 from tests.components.snapshots import GIB, NOON, gpu, job, node, snapshot, source, values
 
 EVE = Viewer("eve", Role.USER)

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from data.errors import BadRequest, CannotKnow, NotFound, SourceUnreachable
-from data.model import GpuState, JobFilter, JoinMethod, NodeFilter, Tres, WindowReading, WindowStat
+from data.model import Device, Gpu, GpuState, JobFilter, JoinMethod, NodeFilter, Tres, WindowReading, WindowStat
 from data.queries import job_report, jobs, live, nodes, pending
+from data.totals import use_of
 from tests.live.builders import NOW, FakeMetrics, FakeScheduler, make_job, make_node, measure
 from tests.queries.cluster import ALICE, STAFF, open_fakes, readings, scheduler
 
@@ -31,7 +32,7 @@ def test_a_gpu_with_an_xid_is_idle_where_its_signals_agree():
 
 def test_means_and_sums_carry_what_they_rest_on():
     use = live.overview(STAFF, open_fakes()).totals.use
-    assert use.utilization == pytest.approx((0.8 + 0 + 0 + 0 + 0.37) / 5)
+    assert use.utilization == pytest.approx((0.8 + 0 + 0 + 0 + 0.37 / 7) / (4 + 1 / 7))  # the slice weighs 1/7
     assert (use.utilization_devices, use.held_devices) == (5, 13)
     assert use.power_watts == pytest.approx(8 * 100.0 + 210.0)
     assert (use.power_cards, use.cards) == (9, 33)
@@ -335,3 +336,10 @@ def test_a_slurm_that_never_answered_leaves_no_numbers_of_its_own():
     with pytest.raises(NotFound) as caught:
         nodes.node(STAFF, sources, "gpu01")
     assert "Slurm has not answered" in caught.value.hint
+
+
+def test_a_slice_weighs_its_share_in_a_mean():
+    whole = Gpu(Device("n1", 0), "A100", GpuState.BUSY, values={"gpu_utilization": 1.0})
+    values = {"graphics_engine_activity": 0.3}
+    part = Gpu(Device("n1", 1, slice_id="2"), "A100", GpuState.BUSY, values=values, weight=1 / 7)
+    assert use_of([whole, part]).utilization == pytest.approx((1.0 + 0.3 / 7) / (1 + 1 / 7))

@@ -8,9 +8,10 @@ from datetime import timedelta
 
 import pytest
 
+from data.device_lines import lines_of, step_of
 from data.errors import BadRequest, NotFound, SourceUnreachable
 from data.model import Device, Scope, Series, Window, WindowReading, WindowStat
-from data.queries.node_detail import MORE_METRICS, lines_of, node_series, node_view, nodes_view, step_of
+from data.queries.node_detail import MORE_METRICS, node_series, node_view, nodes_view
 from tests.components.snapshots import gpu
 from tests.live.builders import NOW, FakeMetrics
 from tests.queries.cluster import ALICE, SECRETS, STAFF, STRANGER, open_fakes, readings

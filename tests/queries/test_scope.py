@@ -12,16 +12,18 @@ from pydantic import TypeAdapter
 
 import data.queries
 from data.errors import BadRequest, NotFound
-from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer
+from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer, Window
 from data.queries import (
     finished,
     gpu_line,
+    health,
     job_context,
     job_list,
     job_report,
     job_series,
     jobs,
     live,
+    node_detail,
     nodes,
     pending,
     scope,
@@ -45,6 +47,12 @@ ASKED = {
     "gpu_line": lambda v, s: [gpu_line.gpu_line(v, s, node, "0", at) for node in ("gpu01", "x") for at in (None, PAST)],
     "nodes": lambda v, s: [nodes.nodes(v, s), nodes.nodes(v, s, NodeFilter(), PAST)],
     "node": lambda v, s: [nodes.node(v, s, name) for name in ("gpu01", "gpu04", "gpu02")],
+    "nodes_view": lambda v, s: [node_detail.nodes_view(v, s), node_detail.nodes_view(v, s, NodeFilter(), PAST)],
+    "node_view": lambda v, s: [node_detail.node_view(v, s, name) for name in ("gpu01", "gpu04", "gpu02")],
+    "node_series": lambda v, s: [
+        node_detail.node_series(v, s, "gpu01", metric, Window(PAST, NOW)) for metric in node_detail.SERIES_METRICS
+    ],
+    "health": lambda v, s: [health.health(v, s), health.health(v, s, PAST)],
     "jobs": lambda v, s: [jobs.jobs(v, s), jobs.jobs(v, s, JobFilter(users=frozenset({"mallory"})))],
     "job_rows": lambda v, s: jobs.job_rows(v, s.live.snapshot(), JobFilter()),
     "find": lambda v, s: [jobs.find(v, s, text) for text in (*SECRETS, "gpu", "job")],
