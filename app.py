@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import Dash
 from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
 from flask import Flask, Request
 
 from components.shell import NavEntry, shell
+from data.errors import FullwarpError
 from data.model import Viewer
 from data.queries.day import DayKeeper
 from identity import Unidentified, request_viewer
@@ -76,6 +78,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
         update_title="",
         suppress_callback_exceptions=True,
         add_log_handler=False,
+        on_error=_keep_what_is_shown,
     )
     app.layout = functools.partial(_layout, settings)
     app.bundles = serve_bundles(server, prefix, HERE / "assets")
@@ -87,6 +90,14 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)
     return app
+
+
+def _keep_what_is_shown(err: Exception) -> None:
+    """A tick whose question has no answer now (a source fails, Slurm forgot the job) leaves the page to age."""
+    if isinstance(err, FullwarpError):
+        log.info("no answer to a callback: %s", err)
+        raise PreventUpdate from err
+    raise err
 
 
 def open_app(app: Dash, sources: Sources) -> None:

@@ -10,6 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.components.snapshots import snapshot
+from tests.queries.cluster import open_fakes
 from tests.services.web import PREFIX, STAFF, USER, sources_of
 
 CALLBACK = {
@@ -53,9 +54,7 @@ def test_people_read_a_page_that_names_no_cause(client: FlaskClient) -> None:
     assert "Not signed in" in answer.text and "X-Remote-User" not in answer.text
 
 
-@pytest.mark.parametrize(
-    "path", ["healthz", "assets/css/00-tokens.css", "assets/head/theme.js", "_favicon.ico"]
-)
+@pytest.mark.parametrize("path", ["healthz", "assets/css/00-tokens.css", "assets/head/theme.js", "_favicon.ico"])
 def test_health_word_and_files_are_open(client: FlaskClient, path: str) -> None:
     assert client.get(PREFIX + path).status_code == 200
 
@@ -120,3 +119,37 @@ def test_importing_the_app_opens_nothing() -> None:
         ).returncode
         == 0
     )
+
+
+@pytest.fixture
+def client_of_cluster(web_app: Any) -> FlaskClient:
+    from app import open_app
+
+    open_app(web_app, open_fakes())
+    made: FlaskClient = web_app.server.test_client()
+    return made
+
+
+def ask(client: FlaskClient, output: str, values: dict[str, Any], user: str) -> int:
+    """Call the callback whose outputs begin with `output`; inputs and states that are not given are None."""
+    found = next(
+        one
+        for one in client.get(PREFIX + "_dash-dependencies", headers=as_user(user)).json
+        if one["output"].startswith(output)
+    )
+    parts = {kind: [{**part, "value": values.get(part["id"])} for part in found[kind]] for kind in ("inputs", "state")}
+    names = [name.split("@")[0].rsplit(".", 1) for name in found["output"].strip(".").split("...")]
+    outputs = [{"id": name, "property": kind} for name, kind in names]
+    first = found["inputs"][0]
+    changed = [f"{first['id']}.{first['property']}"]
+    body = {"output": found["output"], "outputs": outputs, **parts, "changedPropIds": changed}
+    return client.post(PREFIX + "_dash-update-component", json=body, headers=as_user(user)).status_code
+
+
+@pytest.mark.parametrize("job_id", ["999999", "2", "../..", "14_[1-3]", "x" * 5000, ""])
+def test_a_tick_about_a_job_that_is_not_there_changes_nothing(client_of_cluster: FlaskClient, job_id: str) -> None:
+    assert ask(client_of_cluster, "..job-head.children", {"job-id": job_id, "job-tick": 1}, USER) == 204
+
+
+def test_a_tick_about_another_user_changes_nothing(client_of_cluster: FlaskClient) -> None:
+    assert ask(client_of_cluster, "..user-note.children", {"user-name": "someone-else", "user-tick": 1}, USER) == 204
