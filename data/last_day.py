@@ -55,14 +55,20 @@ def hours(reading: WindowReading, gpus: Iterable[Gpu]) -> tuple[float | None, fl
     if reading.interval_seconds is None:
         return None, None, "the scrape interval is not known"
     weights = {gpu.device.key: gpu.weight for gpu in gpus}
-    measured = used = 0.0
+    by_device: dict[tuple[str, str, str], tuple[int, float]] = {}
     for stat in reading.stats:
         device = stat.device
         if device is None or stat.job_label is None or stat.metric != (ENGINE if device.is_slice else UTILIZATION):
             continue
-        share = weights.get(device.key, 1.0) * reading.interval_seconds / 3600
-        measured += stat.count * share
-        used += stat.sum * share
+        count, total = by_device.get(device.key, (0, 0.0))
+        by_device[device.key] = (count + stat.count, total + stat.sum)
+    measured = used = 0.0
+    most = reading.window.seconds / reading.interval_seconds + 1
+    for key, (count, total) in by_device.items():
+        # Jobs that share a device repeat its samples: it has no more of them than fit into the window.
+        share = weights.get(key, 1.0) * reading.interval_seconds / 3600 * min(1.0, most / count) if count else 0.0
+        measured += count * share
+        used += total * share
     if not measured:
         return None, None, "no sample carries a job"
     return measured - used, measured, ""

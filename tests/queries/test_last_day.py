@@ -37,6 +37,13 @@ def test_a_slice_counts_by_its_weight_and_by_gr() -> None:
     assert hours(reading(*stats), [part]) == (0.25, 0.25, "")
 
 
+def test_a_gpu_that_jobs_share_all_day_counts_one_day() -> None:
+    day = 24 * 120
+    wasted, measured, _ = hours(reading(*(stat(UTILIZATION, CARD, job, 0.0, day) for job in "123")), [gpu("h001", 0)])
+    assert measured == pytest.approx(24.0, rel=0.001)
+    assert wasted == measured
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
