@@ -76,5 +76,5 @@ def cluster(**changes: object) -> tuple[FakeScheduler, Plotted]:
 
 
 def show(web: Web, asked: FakeScheduler, metrics: Plotted) -> None:
-    live = LiveCluster(asked, metrics, MemoryCache(), lambda: NOW, limits=(5.0, 5.0))
+    live = LiveCluster(asked, metrics, MemoryCache(), lambda: NOW, limits=(0.25, 0.25))
     open_still(web.app, Sources(Settings(), asked, metrics, live, lambda: NOW))
