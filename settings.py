@@ -238,6 +238,7 @@ class FindingLimits(Section):
     max_suspended_share: Ratio = Field(
         0.05, description="GPU use of a job suspended for more than this share of its time is not judged (ratio)."
     )
+    mostly_idle: Ratio = Field(0.50, description="Mostly idle: share of idle samples at or above this (ratio).")
     input_utilization: Ratio = Field(0.50, description="Input-bound: UTIL below this (ratio).")
     input_cpu: Ratio = Field(0.90, description="Input-bound: CPU utilization of the job at or above this (ratio).")
     swing_low: Ratio = Field(0.05, description="Input-bound: a sample at or below this UTIL is low (ratio).")

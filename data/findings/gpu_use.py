@@ -17,6 +17,11 @@ _IDLE = (
     "waiting for input. If it needs no GPU, leave the --gres line out."
 )
 
+_STILL = (
+    "See in the series when it went idle. End the job when its work is done, and give steps without GPU work, such "
+    "as preparing data, a job of their own."
+)
+
 
 @finding("idle")
 def idle(facts: JobFacts) -> Finding | None:
@@ -41,6 +46,24 @@ def unbalanced(facts: JobFacts) -> Finding | None:
     if not facts.are_all_gpus_sound:
         advice = "Start one process per GPU, or ask for fewer GPUs."
     return Finding("unbalanced", title, _evidence(unused, facts), advice, lines, gpu_hours=rows.wasted_hours(unused))
+
+
+@finding("mostly_idle")
+def mostly_idle(facts: JobFacts) -> Finding | None:
+    """GPUs that did work, and stood still for most of the time: idle after a busy start, or between bursts."""
+    limit = facts.limits.mostly_idle
+    still = tuple(gpu for gpu in facts.sound_gpus if gpu.is_idle is False and (gpu.idle_share or 0.0) >= limit)
+    if not still:
+        return None
+    shares = [gpu.idle_share for gpu in still if gpu.idle_share is not None]
+    idle_hours = sum(gpu.hours.idle or 0.0 for gpu in still if gpu.hours is not None)
+    evidence = (
+        f"{rows.names(still)}: no kernel ran in {words.percent(sum(shares) / len(shares))} of the samples of "
+        f"{words.duration(facts.report.elapsed_seconds)}, {words.gpu_hours(idle_hours)} idle."
+    )
+    return Finding(
+        "mostly_idle", rows.on_which("Idle most of the time", still, facts), evidence, _STILL, gpu_hours=idle_hours
+    )
 
 
 @finding("input_bound")

@@ -289,3 +289,25 @@ def test_facts_of_the_partition_are_those_of_the_jobs_own_nodes() -> None:
     assert (own.gpus_per_node, own.cores_per_node, own.max_time_seconds) == (4, 64, 3600)
     assert (usual.gpus_per_node, usual.cores_per_node) == (8, 96)
     assert partition_facts(a_job(), []) == PartitionFacts()
+
+
+def test_a_job_that_stands_still_after_a_busy_start_is_told_so() -> None:
+    some = {"gpu_utilization": 0.14}
+    found = found_in(facts_of(a_job(gpus=2), gpus(some, some, idle=0.86)))
+    one = found["mostly_idle"]
+    assert one.title == "Idle most of the time"
+    assert one.evidence == "GPU 0–1: no kernel ran in 86 % of the samples of 5 h, 8.6 GPU-h idle."
+    assert one.gpu_hours == pytest.approx(8.6)
+    assert "idle" not in found and "unbalanced" not in found
+
+
+@pytest.mark.parametrize(("idle", "is_told"), [(0.49, False), (0.5, True), (1.0, False)])
+def test_mostly_idle_is_from_half_of_the_samples_on_and_not_all(idle: float, is_told: bool) -> None:
+    found = found_in(facts_of(a_job(gpus=1), gpus({"gpu_utilization": 0.2}, idle=idle)))
+    assert ("mostly_idle" in found) is is_told
+
+
+def test_a_summary_that_knows_only_means_says_nothing_of_idle_time() -> None:
+    node = NodeSummary("h014", gpus=(GpuSummary(0, 0.1),))
+    job = replace(a_job(gpus=1), admin_comment=encode(Summary((node,), 5 * 3600, 1)))
+    assert "mostly_idle" not in found_in(facts_of(job))

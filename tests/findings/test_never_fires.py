@@ -25,7 +25,8 @@ STATES = ("RUNNING", "COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "CANCELL
 
 def test_the_registry_holds_every_finding_of_the_contract() -> None:
     assert set(FINDINGS) == {
-        "idle", "unbalanced", "input_bound", "small_kernels", "low_occupancy", "no_tensor_cores", "double_precision",
+        "idle", "unbalanced", "mostly_idle", "input_bound", "small_kernels", "low_occupancy", "no_tensor_cores",
+        "double_precision",
         "memory_bound", "communication_bound", "fragmented", "too_powerful", "cpu_low", "serial", "unused_nodes",
         "memory_over_ask", "out_of_memory", "time_over_ask", "timed_out", "cores_per_gpu", "memory_per_gpu",
         "cpu_fragmented",
