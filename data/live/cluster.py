@@ -14,7 +14,7 @@ from data.live.asking import Asking
 from data.live.coding import read_picture, write_picture
 from data.live.past import PastPictures
 from data.live.picture import Origin, Picture, next_picture
-from data.model import Association, ClusterSnapshot
+from data.model import Association, ClusterSnapshot, SourceCondition
 from data.protocols import MetricsSource, SchedulerSource
 
 SLOW_EVERY = timedelta(minutes=10)
@@ -86,7 +86,7 @@ class LiveCluster:
         if held is not None and held.slow_tried is not None and self._clock() - held.slow_tried < SLOW_EVERY:
             return held.associations
         picture = self.picture()
-        if picture.slow_tried is None:
+        if picture.slow_tried is None and not _is_slurm_down(picture):
             picture = self._await(picture, min(self.lapse_seconds, _ACCOUNTS_PATIENCE_SECONDS))
         return picture.associations
 
@@ -188,6 +188,12 @@ class LiveCluster:
             self._held = picture
         self._cache.set(f"{self._key}-picture", data)
         self._cache.set(f"{self._key}-version", picture.snapshot.version.encode())
+
+
+def _is_slurm_down(picture: Picture) -> bool:
+    """Whether waiting would gain nothing: what Slurm is asked rarely is not asked at all while it does not answer."""
+    down = SourceCondition.DOWN
+    return any(source.name == "slurm" and source.condition is down for source in picture.snapshot.sources)
 
 
 def _is_slow_due(last: Picture | None, now: datetime) -> bool:

@@ -282,6 +282,16 @@ def test_a_rare_answer_that_failed_is_asked_again_after_a_minute(world):
     assert live.associations()
 
 
+def test_nobody_waits_for_accounts_while_slurm_does_not_answer(world, monkeypatch):
+    world.scheduler.fault = SourceUnreachable("refused")
+    live = world.process()
+    live.snapshot()
+    waited = []
+    monkeypatch.setattr(live, "_await", lambda held, seconds: waited.append(seconds) or held)
+    assert live.associations() == ()
+    assert waited == []
+
+
 def test_rare_answers_that_are_slow_do_not_hold_up_the_picture(world, monkeypatch):
     monkeypatch.setattr("data.live.cluster._SLOW_PATIENCE_SECONDS", 0.05)
     gate = threading.Event()
