@@ -64,8 +64,12 @@
   });
 
   // The next part is asked for when the last one is shown: a call that overtakes another would take its answer away.
+  // A call that read nothing more would be asked again at once, for ever: then only every half minute.
+  var leftBefore = {};
   function readOn(step, left) {
-    if (left > 0) setTimeout(function () { if (document.querySelector(".fw-jobs")) set(step, Date.now()); }, 100);
+    var pause = leftBefore[step] === left ? 30000 : 100;
+    leftBefore[step] = left;
+    if (left > 0) setTimeout(function () { if (document.querySelector(".fw-jobs")) set(step, Date.now()); }, pause);
     return dash_clientside.no_update;
   }
   function readOnJobs(left) {
