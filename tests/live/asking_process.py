@@ -30,9 +30,7 @@ def main(place: str, threads: int) -> None:
     for worker in workers:
         worker.join()
     took = time.monotonic() - begun
-    for (
-        thread
-    ) in threading.enumerate():  # the picture is shared behind the answers: a process that ends at once loses it
+    for thread in threading.enumerate():  # one that ends at once does not share its picture
         if thread is not threading.current_thread():
             thread.join(10)
     answer = {"versions": sorted(set(seen)), "count": len(seen), "requests": metrics.requests, "seconds": took}
