@@ -16,33 +16,14 @@ from data.moment import parse_moment
 from data.narrowing import FilterOptions
 from data.queries.node_detail import nodes_view
 from data.sources import Sources
-
-MAX_TEXT = 100
+from pages._filters_asked import MAX_TEXT, FiltersAsked
 
 
 @dataclass(frozen=True, slots=True)
-class NodesAsked:
-    """What the address asks for. `ignored` says in words what could not be used."""
+class NodesAsked(FiltersAsked):
+    """The filters, and what this page alone can be asked for."""
 
-    partition: str = ""
-    state: str = ""
-    model: str = ""
-    feature: str = ""
-    text: str = ""
     view: str = VIEWS[0][0]
-    at: datetime | None = None
-    ignored: tuple[str, ...] = ()
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The filter values by their name in the address."""
-        return {
-            "partition": self.partition,
-            "state": self.state,
-            "model": self.model,
-            "feature": self.feature,
-            "q": self.text,
-        }
 
     @property
     def filter(self) -> NodeFilter:

@@ -13,36 +13,18 @@ from data.errors import BadRequest
 from data.last_day import DayOfUse
 from data.model import GpuState, NodeFilter
 from data.moment import parse_moment
+from pages._filters_asked import MAX_TEXT, FiltersAsked
 
-MAX_TEXT = 100
 STATES = frozenset(state.value for state in GpuState)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the address asks for. `ignored` says in words what could not be used."""
+class Asked(FiltersAsked):
+    """The filters, and what this page alone can be asked for."""
 
-    partition: str = ""
-    state: str = ""
-    model: str = ""
-    feature: str = ""
-    text: str = ""
     metric: str = METRIC_CHOICES[0][0]
     group: str = GROUPS[0][0]
-    at: datetime | None = None
     compare: bool = False
-    ignored: tuple[str, ...] = ()
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The filter values by their name in the address."""
-        return {
-            "partition": self.partition,
-            "state": self.state,
-            "model": self.model,
-            "feature": self.feature,
-            "q": self.text,
-        }
 
     def version(self, shown: str, day: DayOfUse | None = None) -> str:
         """What names an answer: the version of the picture that it shows, and what was asked of it."""

@@ -1,0 +1,32 @@
+"""What the addresses of live pages have in common: filters, a moment, and what of them could not be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+MAX_TEXT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FiltersAsked:
+    """What the address asks for. `ignored` says in words what could not be used."""
+
+    partition: str = ""
+    state: str = ""
+    model: str = ""
+    feature: str = ""
+    text: str = ""
+    at: datetime | None = None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The filter values by their name in the address."""
+        return {
+            "partition": self.partition,
+            "state": self.state,
+            "model": self.model,
+            "feature": self.feature,
+            "q": self.text,
+        }
