@@ -10,6 +10,7 @@ ENV PYTHONUNBUFFERED=1 \
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY app.py cli.py settings.py identity.py ./
+COPY configuration configuration
 COPY pages pages
 COPY components components
 COPY terminal terminal

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("pages", "components", "terminal", "data")
+PACKAGES = ("configuration", "pages", "components", "terminal", "data")
 MODULES = ("app", "cli", "settings", "identity")
 OURS = {*PACKAGES, *MODULES}
 MAY_IMPORT = {
-    "settings": set(),
+    "settings": {"configuration"},
     "identity": {"data.model", "settings"},
     "app": OURS - {"cli", "terminal"},
     "cli": OURS - {"pages", "components"},

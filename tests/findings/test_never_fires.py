@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from data.findings import FINDINGS, GpuOffer, JobFacts, PartitionFacts, find
@@ -65,6 +65,7 @@ means = st.none() | st.fixed_dictionaries(
 )
 
 
+@example([{"gpu_utilization": 0.0}], None, "RUNNING", 1.0, None, PartitionFacts())
 @given(
     st.lists(means, max_size=4),
     st.sampled_from([None, 0, 1, 2, 4]),
@@ -80,11 +81,17 @@ def test_no_job_makes_a_finding_fail_or_lose_more_than_it_held(
     host = [] if busy is None else host_stats("h014", cores=96, busy=busy, peak_gib=busy, given_gib=100)
     facts = facts_of(job, gpus(*devices, coverage=coverage), host, partition=partition)
     for one in find(facts):
-        held = facts.report.hours.allocated if facts.report.hours else 0.0
-        assert one.gpu_hours is None or 0 <= one.gpu_hours <= held + 1e-6
+        assert one.gpu_hours is None or 0 <= one.gpu_hours <= _held(facts, len(devices)) + 1e-6
         assert one.title
         assert one.evidence
     check_report(facts)
+
+
+def _held(facts: JobFacts, devices: int) -> float:
+    """GPU-hours that the job held; without a known GPU count, those of the devices seen."""
+    if facts.report.hours:
+        return facts.report.hours.allocated
+    return devices * (facts.report.elapsed_seconds or 0.0) / 3600
 
 
 def check_report(facts: JobFacts) -> None:

@@ -1,0 +1,49 @@
+"""The wanted forms of values, each with words that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_network
+from typing import Annotated
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import Field
+
+
+def known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as err:
+        raise ValueError("must be a time zone such as Europe/Berlin or UTC") from err
+    return name
+
+
+def web_address(*schemes: str) -> Callable[[str], str]:
+    def checked(url: str) -> str:
+        parts = urlsplit(url)
+        if "@" in parts.netloc:
+            raise ValueError("must not hold a user name or password; they have fields of their own")
+        if url and (parts.scheme not in schemes or not (parts.netloc or parts.path.strip("/"))):
+            raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)} and name a server")
+        return url.rstrip("/")
+
+    return checked
+
+
+def listening_place(bind: str) -> str:
+    host, _, port = bind.rpartition(":")
+    is_port = bool(host) and port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    if not (bind.startswith("unix:/") and len(bind) > 6) and not (is_port and "/" not in host):
+        raise ValueError("must be host:port (a port from 1 to 65535) or unix:/path/to.sock")
+    return bind
+
+
+def known_network(text: str) -> str:
+    ip_network(text, strict=False)
+    return text
+
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Ratio = Annotated[float, Field(ge=0, le=1)]
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
