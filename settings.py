@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from configuration.checks import known_zone
+from configuration.history import HistorySettings
 from configuration.identity import IdentityKind, IdentitySettings
 from configuration.judgement import FindingLimits, JudgementSettings
 from configuration.metrics import MetricsKind, MetricsSettings
@@ -22,6 +23,7 @@ __all__ = [
     "CacheSettings",
     "DemoSettings",
     "FindingLimits",
+    "HistorySettings",
     "IdentityKind",
     "IdentitySettings",
     "JudgementSettings",
@@ -59,6 +61,7 @@ class Settings(BaseSettings):
     cache: CacheSettings = CacheSettings()
     judgement: JudgementSettings = JudgementSettings()
     findings: FindingLimits = FindingLimits()
+    history: HistorySettings = HistorySettings()
     demo: DemoSettings = DemoSettings()
 
     @classmethod
