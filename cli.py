@@ -227,8 +227,8 @@ def job(
     _show(found, lines, as_json)
 
 
-@commands.command()
-def simulate(
+@commands.command("demo-series")
+def demo_series(
     since: Annotated[str, typer.Option(help="Begin of the span, such as -2h or 2026-03-01.")] = "-1h",
     until: Annotated[str, typer.Option(help="End of the span.")] = "now",
     node_count: Annotated[int | None, typer.Option("--nodes", min=1, help="GPU nodes; empty = the demo's.")] = None,

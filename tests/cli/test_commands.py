@@ -148,7 +148,7 @@ def test_a_past_moment_is_shown_as_such_and_stays_what_it_was(run: Run) -> None:
         (["--demo", "jobs", "--limit", "0"], 2, ["limit"]),
         (["--demo", "nosuch"], 2, ["nosuch"]),
         (["--demo", "status", "--nosuch"], 2, ["--nosuch"]),
-        (["simulate", "--since", "-1h", "--until", "-2h"], 2, ["nothing lies between"]),
+        (["demo-series", "--since", "-1h", "--until", "-2h"], 2, ["nothing lies between"]),
         (["--config", "/nope.toml", "status"], 2, ["/nope.toml", "No such file"]),
         (["status"], 2, ["identity.kind = header", 'kind = "unix"']),
     ],
@@ -217,7 +217,7 @@ def test_check_shows_no_secret(run: Run) -> None:
 
 
 def test_simulate_writes_text_that_ends_as_openmetrics_must(run: Run) -> None:
-    code, out, _ = run("simulate", "--since", "-2m", "--nodes", "2")
+    code, out, _ = run("demo-series", "--since", "-2m", "--nodes", "2")
     lines = out.splitlines()
     assert (code, lines[-1]) == (0, "# EOF")
     assert re.fullmatch(r"DCGM_FI_\w+\{.*\} \S+ \d+\.\d{3}", lines[1])
@@ -228,7 +228,7 @@ def test_simulate_writes_one_file_per_day(run: Run, tmp_path: Path) -> None:
     since, until = midnight.timestamp() - 60, midnight.timestamp() - 30
     texts = [datetime.fromtimestamp(at, UTC).isoformat() for at in (since, until)]
     code, _, err = run(
-        "simulate", "--since", texts[0], "--until", texts[1], "--nodes", "1", "--folder", str(tmp_path / "om")
+        "demo-series", "--since", texts[0], "--until", texts[1], "--nodes", "1", "--folder", str(tmp_path / "om")
     )
     assert code == 0
     assert len(list((tmp_path / "om").iterdir())) == 1
