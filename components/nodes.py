@@ -11,6 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.elements import ANY, Choice, panel_state, select_filter, short_model, source_name, switch
+from components.feature_filter import feature_filter
 from components.node_rows import node_rows
 from components.node_table import node_table
 from components.node_words import bucket_word
@@ -142,15 +143,14 @@ def _filters(found: NodesAnswer) -> Component:
         ("partition", "Partition", _same(options.partitions), "all"),
         ("state", "State", states, "all"),
         ("model", "Model", tuple((name, short_model(name)) for name in options.models), "all"),
-        ("feature", "Feature", _same(options.features), "any"),
     )
     selects = [
         select_filter(f"nodes-{key}", label, choices, chosen.get(key, "") or ANY, any_word)
         for key, label, choices, any_word in rows
     ]
-    return html.Div(
-        [_text(chosen.get("q", "")), *selects], className="fw-filters", role="group", **{"aria-label": "Filters"}
-    )
+    features = feature_filter("nodes-feature", options.features, chosen.get("feature", ""))
+    filters = [_text(chosen.get("q", "")), *selects, features]
+    return html.Div(filters, className="fw-filters", role="group", **{"aria-label": "Filters"})
 
 
 def _kept(chosen: Mapping[str, str]) -> set[str]:

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from components.attention import attention_panel
 from components.compare import compare_panel
 from components.elements import Choice, panel_state, select_filter, short_model
+from components.feature_filter import feature_filter
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
 from components.maintenance import maintenance_banner
@@ -151,14 +152,14 @@ def _filters(found: OverviewAnswer) -> Component:
         ("partition", "Partition", _same(options.partitions), "all"),
         ("state", "State", states, "all"),
         ("model", "Model", tuple((name, short_model(name)) for name in options.models), "all"),
-        ("feature", "Feature", _same(options.features), "any"),
     )
     filters = [
         select_filter(f"filter-{key}", label, choices, chosen.get(key, ""), any_word)
         for key, label, choices, any_word in rows
     ]
     name = html.Button(id="filter-name", type="button", className="fw-button fw-filter-name", **_CLEAR_NAME)
-    return html.Div([name, *filters], className="fw-filters", role="group", **{"aria-label": "Filters"})
+    features = feature_filter("filter-feature", options.features, chosen.get("feature", ""))
+    return html.Div([name, *filters, features], className="fw-filters", role="group", **{"aria-label": "Filters"})
 
 
 def _same(values: Sequence[str]) -> Sequence[Choice]:

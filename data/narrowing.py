@@ -55,6 +55,7 @@ def _node_fits(node: Node, wanted: NodeFilter) -> bool:
         (not wanted.partitions or not wanted.partitions.isdisjoint(node.partitions))
         and (not wanted.states or node.state.bucket in wanted.states)
         and (not wanted.features or not wanted.features.isdisjoint(node.features))
+        and (not wanted.feature_sets or any(names.issubset(node.features) for names in wanted.feature_sets))
         and wanted.text.strip().lower() in node.name.lower()
     )
 

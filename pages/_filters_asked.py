@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from data.features import without_features
+
 MAX_TEXT = 100
+MAX_FEATURES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +34,9 @@ class FiltersAsked:
             "feature": self.feature,
             "q": self.text,
         }
+
+
+def known_features(asked: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The features asked for that some node has, and in words those that none has."""
+    kept, unknown = without_features(asked, known)
+    return kept, tuple(f"This cluster has no feature “{name[:40]}”." for name in unknown)

@@ -11,12 +11,13 @@ from components.elements import ANY
 from components.node_words import BUCKETS
 from components.nodes import VIEWS, NodesAnswer
 from data.errors import BadRequest
+from data.features import wanted_features
 from data.model import NodeFilter, Viewer
 from data.moment import parse_moment
 from data.narrowing import FilterOptions
 from data.queries.node_detail import nodes_view
 from data.sources import Sources
-from pages._filters_asked import MAX_TEXT, FiltersAsked
+from pages._filters_asked import MAX_FEATURES, MAX_TEXT, FiltersAsked, known_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class NodesAsked(FiltersAsked):
             partitions=_one(self.partition),
             states=_one(self.state),
             models=_one(self.model),
-            features=_one(self.feature),
+            feature_sets=wanted_features(self.feature),
             text=self.text,
         )
 
@@ -47,7 +48,7 @@ def parse_nodes_address(query: Mapping[str, str], now: datetime, zone: str) -> N
         partition=_text(query, "partition"),
         state=_text(query, "state"),
         model=_text(query, "model"),
-        feature=_text(query, "feature"),
+        feature=_text(query, "feature", MAX_FEATURES),
         text=_text(query, "q"),
         view=view or VIEWS[0][0],
         at=moment_of(query, now, zone, ignored),
@@ -88,19 +89,19 @@ def _without_unknown(asked: NodesAsked, options: FilterOptions) -> NodesAsked:
         "partition": options.partitions,
         "state": tuple(BUCKETS),
         "model": options.models,
-        "feature": options.features,
     }
     unknown = [key for key, values in have.items() if values and asked.chosen[key] and asked.chosen[key] not in values]
-    if not unknown:
+    feature, no_feature = known_features(asked.feature, options.features) if options.states else (asked.feature, ())
+    if not unknown and not no_feature:
         return asked
     said = [f"This cluster has no {key} “{asked.chosen[key][:40]}”." for key in unknown]
-    part, state, model, feature = ("" if key in unknown else asked.chosen[key] for key in have)
-    ignored = (*asked.ignored, *said)
+    part, state, model = ("" if key in unknown else asked.chosen[key] for key in have)
+    ignored = (*asked.ignored, *said, *no_feature)
     return replace(asked, partition=part, state=state, model=model, feature=feature, ignored=ignored)
 
 
-def _text(query: Mapping[str, str], key: str) -> str:
-    text = str(query.get(key) or "").strip()[:MAX_TEXT]
+def _text(query: Mapping[str, str], key: str, most: int = MAX_TEXT) -> str:
+    text = str(query.get(key) or "").strip()[:most]
     return "" if text == ANY else text
 
 

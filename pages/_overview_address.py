@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo
 from components.elements import ANY
 from components.gpu_map import GROUPS, METRIC_CHOICES
 from data.errors import BadRequest
+from data.features import wanted_features
 from data.last_day import DayOfUse
 from data.model import GpuState, NodeFilter
 from data.moment import parse_moment
-from pages._filters_asked import MAX_TEXT, FiltersAsked
+from pages._filters_asked import MAX_FEATURES, MAX_TEXT, FiltersAsked
 
 STATES = frozenset(state.value for state in GpuState)
 
@@ -38,7 +39,7 @@ class Asked(FiltersAsked):
             partitions=_one(self.partition),
             gpu_states=_one(self.state),
             models=_one(self.model),
-            features=_one(self.feature),
+            feature_sets=wanted_features(self.feature),
             text=self.text,
         )
 
@@ -57,7 +58,7 @@ def parse_address(query: Mapping[str, str], now: datetime, zone: str) -> Asked:
         partition=_text(query, "partition"),
         state=state,
         model=_text(query, "model"),
-        feature=_text(query, "feature"),
+        feature=_text(query, "feature", MAX_FEATURES),
         text=_text(query, "q"),
         metric=metric,
         group=group,
@@ -67,8 +68,8 @@ def parse_address(query: Mapping[str, str], now: datetime, zone: str) -> Asked:
     )
 
 
-def _text(query: Mapping[str, str], key: str) -> str:
-    text = str(query.get(key) or "").strip()[:MAX_TEXT]
+def _text(query: Mapping[str, str], key: str, most: int = MAX_TEXT) -> str:
+    text = str(query.get(key) or "").strip()[:most]
     return "" if text == ANY else text
 
 

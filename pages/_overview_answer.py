@@ -11,6 +11,7 @@ from data.model import NodeFilter, Viewer
 from data.queries.live import Overview, overview, snapshot
 from data.sources import Sources
 from data.totals import Totals
+from pages._filters_asked import known_features
 from pages._overview_address import Asked
 
 
@@ -58,17 +59,20 @@ def _part(asked: Asked, viewer: Viewer, sources: Sources) -> Overview:
 def without_unknown(asked: Asked, found: Overview) -> Asked:
     """Leave out, and name, what this cluster does not have. While no node is known, nothing is called unknown."""
     options = found.options
-    have = {"partition": options.partitions, "model": options.models, "feature": options.features}
+    if not options.partitions and not options.models:
+        return asked
+    have = {"partition": options.partitions, "model": options.models}
     unknown = [key for key, values in have.items() if asked.chosen[key] and asked.chosen[key] not in values]
-    if not unknown or (not options.partitions and not options.models):
+    feature, no_feature = known_features(asked.feature, options.features)
+    if not unknown and not no_feature:
         return asked
     said = [f"This cluster has no {key} “{asked.chosen[key][:40]}”." for key in unknown]
     return replace(
         asked,
         partition="" if "partition" in unknown else asked.partition,
         model="" if "model" in unknown else asked.model,
-        feature="" if "feature" in unknown else asked.feature,
-        ignored=(*asked.ignored, *said),
+        feature=feature,
+        ignored=(*asked.ignored, *said, *no_feature),
     )
 
 

@@ -18,7 +18,7 @@ FILTERS = (
     Input("nodes-partition", "value"),
     Input("nodes-state", "value"),
     Input("nodes-model", "value"),
-    Input("nodes-feature", "value"),
+    Input("nodes-feature", "data"),
     Input("nodes-q", "value"),
 )
 
@@ -75,4 +75,9 @@ clientside_callback(
 )
 clientside_callback(
     ClientsideFunction("fw", "writeNodes"), *FILTERS, Input("nodes-view", "value"), prevent_initial_call=True
+)
+clientside_callback(
+    ClientsideFunction("fw", "showFeatures"),
+    Output("nodes-feature-words", "children"),
+    Input("nodes-feature", "data"),
 )

@@ -19,7 +19,7 @@ FILTERS = (
     Input("filter-partition", "value"),
     Input("filter-state", "value"),
     Input("filter-model", "value"),
-    Input("filter-feature", "value"),
+    Input("filter-feature", "data"),
     Input("filter-text", "data"),
 )
 MOMENT = (Input("overview-at", "data"), Input("overview-compare", "data"))
@@ -80,4 +80,9 @@ clientside_callback(ClientsideFunction("fw", "drawMap"), Output("map-drawn", "da
 clientside_callback(ClientsideFunction("fw", "writeUrl"), *FILTERS, *VIEW, prevent_initial_call=True)
 clientside_callback(
     ClientsideFunction("fw", "showText"), Output("filter-name", "children"), Input("filter-text", "data")
+)
+clientside_callback(
+    ClientsideFunction("fw", "showFeatures"),
+    Output("filter-feature-words", "children"),
+    Input("filter-feature", "data"),
 )

@@ -2,8 +2,8 @@
 (function () {
   "use strict";
   var CONTROLS = { partition: "filter-partition", state: "filter-state", model: "filter-model", feature: "filter-feature", q: "filter-text", at: "overview-at", compare: "overview-compare", metric: "map-metric", group: "map-group" };
-  var ANY = "*", SELECTS = ["partition", "state", "model", "feature"];
-  var DEFAULTS = { partition: ANY, state: ANY, model: ANY, feature: ANY, metric: "gpu_utilization", group: "rack" };
+  var ANY = "*", SELECTS = ["partition", "state", "model"];
+  var DEFAULTS = { partition: ANY, state: ANY, model: ANY, metric: "gpu_utilization", group: "rack" };
 
   function query(values) {
     var params = new URLSearchParams(location.search);
@@ -58,7 +58,7 @@
     window.fwTick({ disabled: Boolean(params.get("at")) });
   });
 
-  var STORES = ["q", "at", "compare"];
+  var STORES = ["feature", "q", "at", "compare"];
   function put(key, value) { dash_clientside.set_props(CONTROLS[key], STORES.indexOf(key) < 0 ? { value: value } : { data: value }); }
 
   // The part of a node's name that the map is narrowed to stands among the filters, where a click takes it back.
@@ -73,6 +73,7 @@
     if (button.hasAttribute("data-clear-name")) { put("q", ""); return; }
     if (button.hasAttribute("data-clear-filters")) {
       SELECTS.forEach(function (key) { put(key, ANY); });
+      put("feature", "");
       put("q", "");
       return;
     }

@@ -1,7 +1,7 @@
 // The nodes: cells of the table, tiles, filters in the address, CSV. All text goes in as text, never as HTML.
 (function () {
   "use strict";
-  var ANY = "*", FILTERS = ["partition", "state", "model", "feature"];
+  var ANY = "*", FILTERS = ["partition", "state", "model"];
   var NOT = "–";
 
   function thousands(text) { return text.replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009"); }
@@ -157,6 +157,7 @@
     event.stopImmediatePropagation();
     var params = new URLSearchParams(location.search);
     FILTERS.forEach(function (key) { dash_clientside.set_props("nodes-" + key, { value: params.get(key) || ANY }); });
+    dash_clientside.set_props("nodes-feature", { data: params.get("feature") || "" });
     dash_clientside.set_props("nodes-q", { value: params.get("q") || "" });
     dash_clientside.set_props("nodes-view", { value: params.get("view") || (innerWidth < 768 ? "tiles" : "table") });
   });
@@ -186,6 +187,7 @@
     if (button.hasAttribute("data-csv")) csv(button.getAttribute("data-csv"));
     if (button.hasAttribute("data-clear-nodes")) {
       FILTERS.forEach(function (key) { dash_clientside.set_props("nodes-" + key, { value: ANY }); });
+      dash_clientside.set_props("nodes-feature", { data: "" });
       dash_clientside.set_props("nodes-q", { value: "" });
     }
   });

@@ -100,7 +100,8 @@ class Association:
 @dataclass(frozen=True, slots=True)
 class NodeFilter:
     """What of the cluster to show; empty = everything. `states` are node buckets, `gpu_states` those of GpuState,
-    `models` GPU models as shown, `features` node features (any of them), `text` matches a part of the node's name."""
+    `models` GPU models as shown, `features` node features (any of them), `feature_sets` sets of which a node has at
+    least one as a whole, `text` matches a part of the node's name."""
 
     partitions: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
@@ -108,3 +109,4 @@ class NodeFilter:
     models: frozenset[str] = frozenset()
     features: frozenset[str] = frozenset()
     text: str = ""
+    feature_sets: tuple[frozenset[str], ...] = ()

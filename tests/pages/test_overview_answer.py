@@ -42,6 +42,7 @@ def test_an_empty_address_asks_for_everything() -> None:
         ({"partition": "nowhere"}, "nowhere"),
         ({"model": "x" * 300}, "x" * 40),
         ({"feature": "none-such"}, "none-such"),
+        ({"feature": "none-such|+"}, "none-such"),
     ],
 )
 def test_what_cannot_be_used_is_named_and_ignored(query: dict[str, str], named: str) -> None:
@@ -59,10 +60,14 @@ def test_what_cannot_be_used_is_named_and_ignored(query: dict[str, str], named: 
         ({"q": "nothing has this"}, 0),
         ({"q": "h002", "state": "free"}, 2),
         ({"feature": "h100"}, 16),
+        ({"feature": "h100+ib"}, 8),
+        ({"feature": "h100|ib"}, 16),
+        ({"feature": "ib gone"}, 8),
     ],
 )
 def test_filters_say_which_devices_stay_bright(query: dict[str, str], count: int | None) -> None:
-    shown = answer(asked(**query), SAM, sources_of(snapshot())).shown
+    nodes = (node("h001", features=("h100", "ib")), node("h002"))
+    shown = answer(asked(**query), SAM, sources_of(snapshot(nodes=nodes))).shown
     assert (None if shown is None else len(shown)) == count
 
 
