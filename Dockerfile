@@ -10,10 +10,12 @@ ENV PYTHONUNBUFFERED=1 \
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY app.py cli.py settings.py identity.py ./
+COPY commands commands
 COPY configuration configuration
 COPY pages pages
 COPY components components
 COPY terminal terminal
+COPY policy policy
 COPY data data
 COPY assets assets
 RUN pip install -c constraints.txt '.[redis]' && rm -rf /src/*

@@ -10,30 +10,40 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from configuration.applications import ApplicationSettings
 from configuration.checks import known_zone
 from configuration.history import HistorySettings
 from configuration.identity import IdentityKind, IdentitySettings
 from configuration.judgement import FindingLimits, JudgementSettings
 from configuration.metrics import MetricsKind, MetricsSettings
+from configuration.policy import JobKind, PolicySettings, RuleKind, RuleMode, RuleSettings, StepAction, StepSettings
 from configuration.section import Section, secret_text
 from configuration.serving import CacheSettings, ServeSettings
 from configuration.slurm import SlurmKind, SlurmSettings
 
 __all__ = [
+    "ApplicationSettings",
     "CacheSettings",
     "DemoSettings",
     "FindingLimits",
     "HistorySettings",
     "IdentityKind",
     "IdentitySettings",
+    "JobKind",
     "JudgementSettings",
     "MetricsKind",
     "MetricsSettings",
+    "PolicySettings",
+    "RuleKind",
+    "RuleMode",
+    "RuleSettings",
     "Section",
     "ServeSettings",
     "Settings",
     "SlurmKind",
     "SlurmSettings",
+    "StepAction",
+    "StepSettings",
     "secret_text",
 ]
 
@@ -61,7 +71,9 @@ class Settings(BaseSettings):
     cache: CacheSettings = CacheSettings()
     judgement: JudgementSettings = JudgementSettings()
     findings: FindingLimits = FindingLimits()
+    applications: ApplicationSettings = ApplicationSettings()
     history: HistorySettings = HistorySettings()
+    policy: PolicySettings = PolicySettings()
     demo: DemoSettings = DemoSettings()
 
     @classmethod

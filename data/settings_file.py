@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -176,7 +176,27 @@ def _nearest(place: tuple[str, ...]) -> str:
 def setting_at(place: tuple[str, ...]) -> FieldInfo | None:
     """The field at this path (a list index or dictionary key after it is left out); None = a section or nothing."""
     dotted = ".".join(place) + "."
-    return next((field for name, field in setting_fields() if dotted.startswith(f"{name}.")), None)
+    found = next(((name, field) for name, field in setting_fields() if dotted.startswith(f"{name}.")), None)
+    if found is None:
+        return None
+    name, field = found
+    inner = model_within(field.annotation)
+    return field if inner is None else _field_within(inner, place[name.count(".") + 2 :])
+
+
+def model_within(annotation: Any) -> type[BaseModel] | None:
+    """The model of the values of a table or list of tables; None for plain fields."""
+    if get_origin(annotation) in {list, dict}:
+        value = get_args(annotation)[-1]
+        return value if isinstance(value, type) and issubclass(value, BaseModel) else None
+    return None
+
+
+def _field_within(model: type[BaseModel], place: tuple[str, ...]) -> FieldInfo | None:
+    """The field of a table's value (`place` begins behind its key); None = the whole value."""
+    field = model.model_fields.get(place[0]) if place else None
+    inner = None if field is None else model_within(field.annotation)
+    return field if inner is None else _field_within(inner, place[2:])
 
 
 def setting_fields() -> Iterator[tuple[str, FieldInfo]]:

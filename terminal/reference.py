@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from data.metrics.registry import METRICS
-from data.settings_file import setting_fields
+from data.settings_file import model_within, setting_fields
 
 LOOKUP = """Settings come from the first of these files that exists, and only from that one:
 
@@ -45,7 +45,20 @@ def settings_page() -> str:
         parts.append(f"\n## {section or 'Top level'}\n\n| field | form | default | meaning |\n|---|---|---|---|\n")
         parts.extend(_settings_row(name, field) for name, field in rows)
         parts.append(f"\nVariables: `{_variable(section, 'FIELD')}`, for example `{_variable(section, rows[0][0])}`.\n")
+        parts.extend(_tables_within(section, rows))
     return "".join(parts)
+
+
+def _tables_within(section: str, rows: Sequence[tuple[str, FieldInfo]]) -> Iterator[str]:
+    """The fields of tables that a section holds by name or as a list."""
+    for name, field in rows:
+        inner = model_within(field.annotation)
+        if inner is not None:
+            title = f"{section}.{name}.NAME" if get_origin(field.annotation) is dict else f"{section}.{name}"
+            fields = list(inner.model_fields.items())
+            yield f"\n### {title}\n\n{inner.__doc__}\n\n| field | form | default | meaning |\n|---|---|---|---|\n"
+            yield from (_settings_row(inner_name, inner_field) for inner_name, inner_field in fields)
+            yield from _tables_within(title, fields)
 
 
 def _settings_row(name: str, field: FieldInfo) -> str:
@@ -79,7 +92,7 @@ def example_file() -> str:
 
 def toml_value(field: FieldInfo) -> str:
     """The default as TOML; an empty text where the field has none."""
-    value: Any = field.get_default(call_default_factory=True)
+    value: Any = None if field.is_required() else field.get_default(call_default_factory=True)
     if isinstance(value, SecretStr) or value is None:
         return '""'
     return json.dumps(str(value) if isinstance(value, StrEnum | Path) else value)
@@ -97,7 +110,8 @@ def _type_words(kind: Any) -> str:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return "one of " + ", ".join(kind)
     if get_origin(kind) in {list, dict}:
-        return "list of texts" if get_origin(kind) is list else "table of texts"
+        values = "texts" if model_within(kind) is None else "tables"
+        return f"list of {values}" if get_origin(kind) is list else f"table of {values}"
     plain = next((item for item in get_args(kind) if item is not NoneType), None)
     if plain is not None:
         return f"{_type_words(get_args(plain)[0] if get_args(plain) else plain)} or empty"
