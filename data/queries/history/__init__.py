@@ -1,0 +1,41 @@
+"""Reports over history: who used how many GPU-hours, how well, and why not better.
+
+    report(viewer, sources, query: ReportQuery) -> Report
+    cluster_report(viewer, sources, query) -> Report            of everybody, without anybody's name
+    ranking(viewer, sources, query, of="gpu_hours_wasted", most=10) -> tuple[ReportRow, ...]
+    trend(viewer, sources, query, step="day" | "week") -> Trend
+    heat_map(viewer, sources, query) -> HeatMap
+    hours_by_utilization(viewer, sources, query) -> HoursByUtilization
+    week_hours(viewer, sources, query) -> WeekHours
+    findings(viewer, sources, query) -> tuple[FindingRow, ...]
+    user_history(viewer, sources, user, query) -> UserHistory   NotFound as `user_now`
+    standing(viewer, sources, user, query) -> Standing
+    detailed(viewer, sources, query) -> Detailed
+
+All raise CannotKnow where no history is kept, BadRequest for a question that nothing can answer. An empty history is
+an answer: `state.is_empty`. A ReportQuery comes from `report_query(parameters, now, zone)`.
+"""
+
+from data.queries.history.asking import parameters_of as parameters_of
+from data.queries.history.asking import report_query as report_query
+from data.queries.history.groups import COLUMNS as COLUMNS
+from data.queries.history.groups import DEFAULT_COLUMNS as DEFAULT_COLUMNS
+from data.queries.history.groups import GROUP_LABELS as GROUP_LABELS
+from data.queries.history.groups import Group as Group
+from data.queries.history.groups import ReportColumn as ReportColumn
+from data.queries.history.model import Between as Between
+from data.queries.history.model import FindingRow as FindingRow
+from data.queries.history.model import HeatCell as HeatCell
+from data.queries.history.model import HeatMap as HeatMap
+from data.queries.history.model import HistoryFilter as HistoryFilter
+from data.queries.history.model import HistoryState as HistoryState
+from data.queries.history.model import HoursByUtilization as HoursByUtilization
+from data.queries.history.model import Report as Report
+from data.queries.history.model import ReportQuery as ReportQuery
+from data.queries.history.model import ReportRow as ReportRow
+from data.queries.history.model import Standing as Standing
+from data.queries.history.model import Trend as Trend
+from data.queries.history.model import UserHistory as UserHistory
+from data.queries.history.model import UtilizationBin as UtilizationBin
+from data.queries.history.model import WaitRow as WaitRow
+from data.queries.history.model import WeekHours as WeekHours
