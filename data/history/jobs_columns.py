@@ -118,6 +118,7 @@ JOBS = (
     *numbers("watts", ("power_watts", "Mean power of a card.")),
     Column("findings", TEXTS, "What `data.findings` said of it."),
     Column("flags", TEXTS, "What is wrong with the row: implausible values, apportioned, estimate, shared."),
+    Column("record", TEXT, "Digest of Slurm's record, by which the collector sees that it changed; it fills this in."),
     Column("devices", pa.list_(DEVICE), "One entry per allocated device."),
     Column("profile", PROFILE, "Utilization over time, in steps from the start: percent as small whole numbers."),
 )
