@@ -167,11 +167,13 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache
 def _server() -> Flask:
+    from data.collection import collect_seldom
     from data.settings_file import load_settings
     from data.sources import open_sources
 
     settings = load_settings().settings
     app = create_app(settings, open_sources(settings))
     warm_up(app)
+    collect_seldom()
     server: Flask = app.server
     return server

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import ParamSpec, TypeVar
 
+from data.metrics.grid import STEP_SECONDS, Grid
 from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
 from data.protocols import MetricsSource
 
@@ -36,6 +37,16 @@ class TimedMetrics:
         self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
     ) -> Iterable[Series]:
         return self._timed(self._source.series, metrics, window, scope, step_seconds)
+
+    def grid(
+        self,
+        samples: Sequence[str],
+        steps: Sequence[str],
+        window: Window,
+        scope: Scope | None = None,
+        step_seconds: float = STEP_SECONDS,
+    ) -> Grid:
+        return self._timed(self._source.grid, samples, steps, window, scope, step_seconds)
 
     def health(self) -> SourceHealth:
         return self._timed(self._source.health)

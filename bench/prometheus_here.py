@@ -21,7 +21,7 @@ from data.model import Window
 from data.simulation import World
 from data.simulation.remote_write import remote_write
 
-PAST, AHEAD = timedelta(seconds=90), timedelta(minutes=4)
+PAST, AHEAD = timedelta(seconds=90), timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def is_here() -> bool:
 
 @contextmanager
 def prometheus_with(world: World, now: datetime) -> Iterator[Server]:
-    """A server that holds the series from 90 seconds ago to a few minutes ahead."""
+    """A server that holds the series from 90 seconds ago to a quarter of an hour ahead."""
     with tempfile.TemporaryDirectory(prefix="fullwarp-bench-") as folder:
         port = free_port()
         process = _start(Path(folder), port)

@@ -1,4 +1,4 @@
-"""What one snapshot costs at a number of nodes: cold, and the refresh after it."""
+"""What one snapshot costs at a number of nodes: cold, and the refreshes after it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bench.measured import TimedMetrics
-from bench.prometheus_here import Server, prometheus_with
+from bench.prometheus_here import Server
 from data.cache import MemoryCache
+from data.collection import collect_seldom
 from data.live import LiveCluster
 from data.metrics.prometheus import PrometheusSource
 from data.metrics.simulated import SimulatedMetrics
@@ -19,8 +20,8 @@ from data.slurm.simulated import SimulatedScheduler
 from settings import MetricsSettings
 
 SEED = 7
-RUNS = 3
-PATIENCE_SECONDS = 12.0
+LEAST_REFRESHES, MOST_REFRESHES = 2, 6
+REFRESHING_SECONDS = 2.0
 Row = dict[str, float | int]
 
 
@@ -36,74 +37,78 @@ class Clock:
 
 def simulated(nodes: int) -> Row:
     """Both sources simulated: what the product itself costs."""
-    return _best(lambda: _simulated_once(nodes))
-
-
-def _simulated_once(nodes: int) -> Row:
     world, clock = World(SEED, nodes), Clock()
-    return _measure(world, clock, SimulatedMetrics(world, clock), lambda: 0.0)
+    return _Measuring(world, clock, SimulatedMetrics(world, clock), lambda: 0.0).row()
 
 
-def from_prometheus(nodes: int) -> Row:
+def from_prometheus(nodes: int, server: Server) -> Row:
     """Metrics from a local Prometheus that holds the simulated cluster's series."""
-    with prometheus_with(World(SEED, nodes), Clock()()) as server:
-        return _best(lambda: _from_prometheus_once(nodes, server))
-
-
-def _from_prometheus_once(nodes: int, server: Server) -> Row:
     server.settle()
     world, clock = World(SEED, nodes), Clock()
-    return _measure(world, clock, PrometheusSource(MetricsSettings(url=server.url)), server.cpu_seconds)
+    return _Measuring(world, clock, PrometheusSource(MetricsSettings(url=server.url)), server.cpu_seconds).row()
 
 
-def _best(measure: Callable[[], Row]) -> Row:
-    """The least of each number over some runs: other programs only ever add to it. On a busy machine fewer runs."""
-    begun = time.perf_counter()
-    rows = [measure()]
-    while len(rows) < RUNS and time.perf_counter() - begun < PATIENCE_SECONDS:
-        rows.append(measure())
-    return {name: min(row[name] for row in rows) for name in rows[0]}
+class _Measuring:
+    """A live picture whose costs are told. `server_seconds` are those that the metrics server has computed so far."""
 
+    def __init__(self, world: World, clock: Clock, source: MetricsSource, server_seconds: Callable[[], float]) -> None:
+        self._metrics, self._scheduler = TimedMetrics(source), SimulatedScheduler(world, clock)
+        self._clock, self._server_seconds = clock, server_seconds
+        self._live = LiveCluster(
+            self._scheduler,
+            self._metrics,
+            MemoryCache(),
+            clock,
+            refresh_seconds=30.0,
+            limits=(120.0, 120.0),
+            patience_seconds=120.0,
+        )
 
-def _measure(world: World, clock: Clock, source: MetricsSource, server_seconds: Callable[[], float]) -> Row:
-    metrics, scheduler = TimedMetrics(source), SimulatedScheduler(world, clock)
-    live = LiveCluster(
-        scheduler, metrics, MemoryCache(), clock, refresh_seconds=30.0, limits=(120.0, 120.0), patience_seconds=120.0
-    )
-    row: Row = {}
+    def row(self) -> Row:
+        """The first picture's costs, and the mean of enough refreshes to take a few seconds: a collection of garbage
+        that comes with every tenth counts as a tenth. The collector is set as it is in the server."""
+        collect_seldom()
+        cold, first = self._told(self._live.snapshot)
+        self._live.associations()
+        rows, begun, last = [], time.perf_counter(), first
+        while len(rows) < LEAST_REFRESHES or (
+            len(rows) < MOST_REFRESHES and time.perf_counter() - begun < REFRESHING_SECONDS
+        ):
+            before = last
+            refreshed, last = self._told(lambda: self._refreshed(before))  # noqa: B023
+            rows.append(refreshed)
+        measured = sum(gpu.utilization is not None for gpu in first.gpus)
+        sizes: Row = {"nodes": len(first.nodes), "devices": len(first.gpus), "devices_measured": measured}
+        return {**sizes, "jobs": len(first.jobs), **_named("cold", cold), **_named("refresh", _mean(rows))}
 
-    def told(name: str, ask: Callable[[], ClusterSnapshot]) -> ClusterSnapshot:
-        begun, own, server = time.perf_counter(), time.process_time(), server_seconds()
-        in_metrics, slurm_requests = metrics.seconds, scheduler.requests
-        asked = metrics.requests
+    def _told(self, ask: Callable[[], ClusterSnapshot]) -> tuple[Row, ClusterSnapshot]:
+        begun, own, server = time.perf_counter(), time.process_time(), self._server_seconds()
+        in_metrics, asked = self._metrics.seconds, (self._metrics.requests, self._scheduler.requests)
         snapshot = ask()
         wall = time.perf_counter() - begun
-        row.update(
-            {
-                f"{name}_seconds": round(wall, 3),
-                f"{name}_cpu_seconds": round(time.process_time() - own, 3),
-                f"{name}_server_cpu_seconds": round(server_seconds() - server, 3),
-                f"{name}_metrics_share": round(min(1.0, (metrics.seconds - in_metrics) / wall), 3),
-                f"{name}_metrics_requests": metrics.requests - asked,
-                f"{name}_slurm_requests": scheduler.requests - slurm_requests,
-            }
-        )
+        return {
+            "seconds": wall,
+            "cpu_seconds": time.process_time() - own,
+            "server_cpu_seconds": self._server_seconds() - server,
+            "metrics_share": min(1.0, (self._metrics.seconds - in_metrics) / wall),
+            "metrics_requests": self._metrics.requests - asked[0],
+            "slurm_requests": self._scheduler.requests - asked[1],
+        }, snapshot
+
+    def _refreshed(self, before: ClusterSnapshot) -> ClusterSnapshot:
+        """The next picture; the old one is served meanwhile."""
+        self._clock.ahead += timedelta(seconds=31)
+        until = time.perf_counter() + 120
+        while (snapshot := self._live.snapshot()).version == before.version:
+            time.sleep(0.005)
+            if time.perf_counter() > until:
+                raise TimeoutError("no new picture within two minutes")
         return snapshot
 
-    first = told("cold", live.snapshot)
-    live.associations()
-    told("refresh", lambda: _refreshed(live, clock, first))
-    measured = sum(gpu.utilization is not None for gpu in first.gpus)
-    sizes: Row = {"nodes": len(first.nodes), "devices": len(first.gpus), "devices_measured": measured}
-    return {**sizes, "jobs": len(first.jobs), **row}
+
+def _mean(rows: list[Row]) -> Row:
+    return {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
 
 
-def _refreshed(live: LiveCluster, clock: Clock, before: ClusterSnapshot) -> ClusterSnapshot:
-    """The next picture; the old one is served meanwhile."""
-    clock.ahead += timedelta(seconds=31)
-    until = time.perf_counter() + 120
-    while (snapshot := live.snapshot()).version == before.version:
-        time.sleep(0.005)
-        if time.perf_counter() > until:
-            raise TimeoutError("no new picture within two minutes")
-    return snapshot
+def _named(name: str, row: Row) -> Row:
+    return {f"{name}_{key}": round(value, 4) for key, value in row.items()}

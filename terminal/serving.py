@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from gunicorn.app.base import BaseApplication
 
+from data.collection import collect_seldom
 from data.errors import SettingsError
 from settings import ServeSettings
 
@@ -51,7 +52,9 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Any:
         self.app = self.steps.build()
         self.steps.warm_up(self.app)
-        return self.steps.wsgi(self.app)
+        wsgi = self.steps.wsgi(self.app)
+        collect_seldom()  # before the fork: a collection in a worker would copy every page that it shares
+        return wsgi
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -82,6 +85,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def _post_fork(self, server: Any, worker: Any) -> None:
         self.steps.open(self.app)
         self.steps.warm_up(self.app)
+        collect_seldom()
 
 
 def require_free(bind: str) -> None:
