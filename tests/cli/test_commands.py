@@ -82,7 +82,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_every_command_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
-    names = [item.name or item.callback.__name__ for item in cli.commands.registered_commands if item.callback]
+    names = [item.name or item.callback.__name__ for item in cli.program.registered_commands if item.callback]
     assert [name for name in names if f"| `{name}" not in page] == []
 
 

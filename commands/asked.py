@@ -1,0 +1,54 @@
+"""What every command gets: the options before its name, and the screen that it answers on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from terminal.session import View
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: ratios 0..1, seconds, bytes; null = not known.")]
+At = Annotated[str, typer.Option("--at", help="A past moment: 2026-03-01T14:00, a date, -2h, yesterday 09:00.")]
+UserOption = Annotated[list[str] | None, typer.Option("--user", "-u", help="Only this user's (may be repeated).")]
+PartitionOption = Annotated[list[str] | None, typer.Option("--partition", "-p", help="Only this partition's.")]
+StateOption = Annotated[list[str] | None, typer.Option("--state", "-t", help="Only in this state.")]
+
+
+class Screen(Protocol):
+    """Where answers go. Only `cli` has a real one."""
+
+    @property
+    def out(self) -> TextIO: ...
+
+    def show(self, answer: Any, lines: Callable[[Any, int], Iterable[RenderableType]], as_json: bool) -> None:
+        """Print the answer as JSON, or as the lines made from (answer, width)."""
+
+    def write(self, content: bytes) -> None:
+        """Print bytes as they are."""
+
+    def tell(self, text: str) -> None:
+        """Print a message that is not the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options before the command."""
+
+    is_demo: bool
+    config: Path | None
+    screen: Screen
+
+    def view(self, at: str = "") -> View:
+        from terminal.session import open_view
+
+        view = open_view(self.config, at, is_demo=self.is_demo)
+        for ignored in view.ignored:
+            self.screen.tell(f"ignored: {ignored}")
+        return view
