@@ -13,7 +13,7 @@
 
   function fold() {
     var folded = root.getAttribute("data-nav") === "folded" ||
-      (root.getAttribute("data-nav") !== "open" && matchMedia("(max-width: 1199.98px)").matches);
+      (root.getAttribute("data-nav") !== "open" && (matchMedia("(max-width: 1199.98px)").matches || document.querySelector(".fw-metrics") !== null));
     root.setAttribute("data-nav", folded ? "open" : "folded");
     keep("fw-nav", folded ? "open" : "folded");
     label();
