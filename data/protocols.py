@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from data.model import (
     Association,
@@ -25,6 +25,9 @@ from data.model import (
     Window,
     WindowReading,
 )
+
+if TYPE_CHECKING:
+    from data.metrics.grid import Grid
 
 
 class SchedulerSource(Protocol):
@@ -54,6 +57,9 @@ class SchedulerSource(Protocol):
 
     def pending_details(self) -> Rows[PendingDetail]: ...
 
+    def accounted_running(self) -> Rows[Job]:
+        """What accounting believes to run or to be suspended now, whether slurmctld knows it or not."""
+
     def health(self) -> SourceHealth: ...
 
 
@@ -70,6 +76,17 @@ class MetricsSource(Protocol):
 
     def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
         """Raw samples summed per (device, job label) and, for host metrics, per (job label, node)."""
+
+    def grid(
+        self,
+        samples: Sequence[str],
+        steps: Sequence[str],
+        window: Window,
+        scope: Scope | None = None,
+        step_seconds: float = 300.0,
+    ) -> Grid:
+        """Samples of all devices (or those of the scope's nodes) in bulk: raw for some metrics, sums per step for
+        others. The window begins and ends at whole steps since 1970. Requests do not depend on devices or jobs."""
 
     def series(
         self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None

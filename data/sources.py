@@ -6,7 +6,8 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from data.cache import Cache, FileCache, MemoryCache, SharedRedis
@@ -14,11 +15,15 @@ from data.errors import CannotKnow, SettingsError
 from data.join import SignalLimits
 from data.live import LiveCluster
 from data.live.picture import Origin
+from data.live.recorded import Recorded, Recorder, nothing_recorded
 from data.model import Association, Reading, Scope, Series, SourceHealth, Window, WindowReading
 from data.private import default_folder
 from data.protocols import MetricsSource, SchedulerSource
 from data.recent import Recent
 from settings import IdentityKind, MetricsKind, Settings, SlurmKind
+
+if TYPE_CHECKING:
+    from data.metrics.grid import Grid
 
 Clock = Callable[[], datetime]
 
@@ -28,7 +33,7 @@ class Sources:
     """What every query stands on.
 
     `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
-    hour, `digests` what people used on such days for six hours.
+    hour, `digests` what people used on such days for six hours, `windows` the detailed metrics of a range.
     """
 
     settings: Settings
@@ -39,6 +44,7 @@ class Sources:
     recent: Recent = field(default_factory=Recent)
     days: Recent = field(default_factory=lambda: Recent(3600.0, 10))
     digests: Recent = field(default_factory=lambda: Recent(6 * 3600.0, 64))
+    windows: Recent = field(default_factory=lambda: Recent(600.0, 8))
 
     def associations(self) -> tuple[Association, ...]:
         """Slurm's account tree, at most ten minutes old; empty while Slurm does not give it."""
@@ -62,6 +68,18 @@ class NoMetrics:
     ) -> Iterable[Series]:
         return ()
 
+    def grid(
+        self,
+        samples: Sequence[str],
+        steps: Sequence[str],
+        window: Window,
+        scope: Scope | None = None,
+        step_seconds: float = 300.0,
+    ) -> Grid:
+        from data.metrics.grid import Grid
+
+        return Grid(window, (), step_seconds, missing=(*samples, *steps))
+
     def health(self) -> SourceHealth:
         raise CannotKnow("No metrics server is set", hint="Set metrics.kind and metrics.url.")
 
@@ -79,6 +97,7 @@ def open_sources(settings: Settings, *, clock: Clock | None = None) -> Sources:
         limits=(settings.slurm.timeout_seconds * 2, settings.metrics.timeout_seconds * 2),
         origin=_origin(settings, scheduler, metrics),
         key=_key(settings),
+        recorder=_recorder(settings),
     )
     return Sources(settings, scheduler, metrics, live, clock)
 
@@ -144,6 +163,20 @@ def _origin(settings: Settings, scheduler: SchedulerSource, metrics: MetricsSour
         metrics_address=_without_password(settings.metrics.url) or None,
         limits=limits,
     )
+
+
+def _recorder(settings: Settings) -> Recorder:
+    """What the history holds of past moments; Arrow is imported when the first is asked for."""
+    directory = settings.history.directory
+    if directory is None:
+        return nothing_recorded
+
+    def look(moment: datetime, cluster: str) -> Recorded:
+        from data.history.recorder import recorded_at
+
+        return recorded_at(directory, cluster, moment, every=timedelta(minutes=settings.history.snapshot_minutes))
+
+    return look
 
 
 def _without_password(url: str) -> str:

@@ -27,6 +27,7 @@ _HOUR = 3600.0
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _MOST_KEPT = 64
+_ROUND_MOMENT = 1_500_000_000.0
 
 T = TypeVar("T")
 
@@ -52,6 +53,10 @@ class Found:
             return self._given_interval
         return self._keep(("interval", bound.id, at and at // _HOUR), lambda: self._find_interval(bound, at))
 
+    def ranges_are_open(self) -> bool:
+        """Whether a range leaves its first moment out (Prometheus 3 and others) or holds both ends (Prometheus 2)."""
+        return self._keep("ranges", self._find_range) == 2
+
     def forget(self) -> bool:
         """Ask anew next time, unless it was asked just now; whether anything was forgotten."""
         now = time.monotonic()
@@ -73,6 +78,11 @@ class Found:
                 self._kept.clear()
             self._kept[key] = (now, fresh)
         return fresh
+
+    def _find_range(self) -> int:
+        """How many steps of 30 s the server sees in a minute that begins and ends with one: 2 or 3."""
+        answer = self._connection.query("count_over_time(vector(1)[60s:30s])", _ROUND_MOMENT)
+        return next((int(count) for _, _, count in vector(answer.data, Counter())), 0)
 
     def _find_dialects(self, start: float | None, end: float | None) -> tuple[BoundDialect, ...]:
         names = self.names(start, end)

@@ -61,6 +61,11 @@ class Connection(PrometheusConnect):  # type: ignore[misc]
         parameters = {"query": query} if at is None else {"query": query, "time": f"{at:.3f}"}
         return self.ask("/api/v1/query", parameters, method=self._method, tries=tries)
 
+    def query_range(self, query: str, start: float, end: float, step: float) -> Answer:
+        """Evaluate at start, start + step ... up to the end (seconds since 1970)."""
+        moments = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
+        return self.ask("/api/v1/query_range", {"query": query, **moments}, method=self._method)
+
     def ask(self, path: str, parameters: Mapping[str, Any], *, method: str = "GET", tries: int | None = None) -> Answer:
         """Ask with retries; raises a SourceError (or SettingsError for unreadable secrets).
 

@@ -23,7 +23,7 @@ from data.metrics.registry import Metric
 from data.metrics.values import bounds, is_blank
 from data.model import Device
 
-_STAT = "fullwarp_stat"
+STAT = "fullwarp_stat"
 _FUNCTIONS = {
     "sum": "sum_over_time",
     "count": "count_over_time",
@@ -63,11 +63,11 @@ def sums_query(bound: BoundDialect, site: Site, metric: Metric, seconds: float, 
         series = series_of(bound, site, [term.name], matchers)
         labels = all_labels(bound, site, host)
         for stat, function in _FUNCTIONS.items():
-            parts.append(_marked(f"max by ({labels}) ({function}({series}[{milliseconds(seconds)}]))", stat))
+            parts.append(marked(f"max by ({labels}) ({function}({series}[{milliseconds(seconds)}]))", stat))
         if metric.idle_epsilon is not None:
             idle = f"({series} <= bool {metric.idle_epsilon / term.scale!r})"
             steps = f"[{milliseconds(seconds)}:{milliseconds(interval)}]"
-            parts.append(_marked(f"max by ({labels}) (avg_over_time({idle}{steps}))", "idle"))
+            parts.append(marked(f"max by ({labels}) (avg_over_time({idle}{steps}))", "idle"))
     return " or ".join(parts)
 
 
@@ -78,7 +78,7 @@ def read_sums(
     term = bound.formulas[metric.name][0]
     found: dict[tuple[tuple[str, str], ...], dict[str, float]] = defaultdict(dict)
     for labels, _, value in rows:
-        stat = labels.pop(_STAT, "")
+        stat = labels.pop(STAT, "")
         found[tuple(labels.items())][stat] = value
     for texts, stats in found.items():
         who = sight(bound.dialect, site, dict(texts))
@@ -104,5 +104,6 @@ def _sums(metric: Metric, term: Term, node: str, device: Device, job: str | None
     return Sums(metric.name, node, device, job, stats["sum"] * term.scale, count, low, high, idle)
 
 
-def _marked(expression: str, stat: str) -> str:
-    return f'label_replace({expression}, "{_STAT}", "{stat}", "", "")'
+def marked(expression: str, stat: str) -> str:
+    """The expression with the statistic's name in a label, so that several fit into one answer."""
+    return f'label_replace({expression}, "{STAT}", "{stat}", "", "")'

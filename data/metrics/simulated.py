@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from data.errors import BadRequest
+from data.metrics.grid import STEP_SECONDS, Grid
 from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
 from data.simulation import World
 from data.simulation.clockwork import seconds, utc
 from data.simulation.grid import INTERVAL
+from data.simulation.gridding import grid_runs
 from data.simulation.hosts import HOST_METRICS
 from data.simulation.plots import series_of
 from data.simulation.readings import newest_readings
@@ -19,6 +21,7 @@ from data.simulation.sums import device_stats, host_stats
 STALE_AFTER = 2 * INTERVAL
 MOST_POINTS = 11_000
 _DEVICE_METRICS = frozenset({*SIGNALS, ENERGY})
+_IN_GRIDS = (_DEVICE_METRICS | frozenset(HOST_METRICS)) - {"xid"}
 
 
 class SimulatedMetrics:
@@ -72,6 +75,23 @@ class SimulatedMetrics:
             )
         known = [name for name in metrics if name in _DEVICE_METRICS or name in HOST_METRICS]
         return series_of(self._world, known, (start, end), scope.job_labels, scope.nodes, step_seconds)
+
+    def grid(
+        self,
+        samples: Sequence[str],
+        steps: Sequence[str],
+        window: Window,
+        scope: Scope | None = None,
+        step_seconds: float = STEP_SECONDS,
+    ) -> Grid:
+        """All samples of some metrics and sums per step of others, up to now."""
+        self.requests += 1
+        start, end = seconds(window.start), min(seconds(window.end), seconds(self._clock()))
+        raw, added = ([name for name in names if name in _IN_GRIDS] for names in (samples, steps))
+        nodes = scope.nodes if scope else None
+        runs = tuple(grid_runs(self._world, raw, added, start, end, nodes, step_seconds)) if end > start else ()
+        missing = tuple(name for name in (*samples, *steps) if name not in _IN_GRIDS)
+        return Grid(window, runs, step_seconds, INTERVAL, missing=missing)
 
     def health(self) -> SourceHealth:
         self.requests += 1

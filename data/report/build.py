@@ -53,19 +53,21 @@ def build_report(
     interval_seconds: float | None = None,
     inventory: Inventory | None = None,
     series: Sequence[Series] = (),
+    left_out_seconds: float = 0.0,
 ) -> JobReport:
     """Report on one attempt, running or finished.
 
     `readings` and `host` hold window statistics of devices and of (job, node); host statistics may also be in
     `readings`. Without usable ones the JS1 summary in the job's AdminComment counts, then Slurm's own numbers.
     `inventory` maps (node, Slurm's index) to a device; `series` of the utilization show how it swings. The window
-    must not begin before the attempt: such a reading is left out and named in `faults`.
+    must not begin before the attempt: such a reading is left out and named in `faults`. `left_out_seconds` of the
+    window were suspended, and the statistics hold no samples of them.
     """
     limits_of_findings = findings or FindingLimits()
     interval = interval_seconds or (readings.interval_seconds if readings else None)
     given = [one for one in (readings, host) if one is not None and job.start_time is not None]
     usable = [one for one in given if not _is_early(one, job, interval)]
-    period = _period(job, usable[0] if usable else None, now, interval)
+    period = _period(job, usable[0] if usable else None, now, interval, left_out_seconds)
     report = _measured_report(job, usable, period, now, inventory, series, limits_of_findings)
     if len(usable) < len(given):
         report = replace(report, faults=(_EARLY, *report.faults))
@@ -189,7 +191,7 @@ def _node(name: str, mine: tuple[GpuUse, ...], allocation: Allocation, hosts: Ho
     return replace(use, cores=host.cores, cpu=host.cpu, memory=host.memory, host_coverage=host.coverage)
 
 
-def _period(job: Job, reading: WindowReading | None, now: datetime, interval: float | None) -> Period:
+def _period(job: Job, reading: WindowReading | None, now: datetime, interval: float | None, left_out: float) -> Period:
     elapsed = job.elapsed_at(now)
     if job.start_time is None:
         return Period(0.0, 0.0, elapsed, interval)
@@ -199,7 +201,8 @@ def _period(job: Job, reading: WindowReading | None, now: datetime, interval: fl
         return Period(wall, 1.0, elapsed, interval)
     first, last = max(job.start_time, reading.window.start), min(end, reading.window.end)
     seconds = max(0.0, (last - first).total_seconds())
-    return Period(seconds, min(1.0, seconds / wall) if wall else 0.0, elapsed, interval)
+    share = min(1.0, seconds / wall) if wall else 0.0
+    return Period(max(0.0, seconds - left_out), share, elapsed, interval)
 
 
 def _is_early(reading: WindowReading, job: Job, interval: float | None) -> bool:

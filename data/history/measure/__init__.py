@@ -1,11 +1,12 @@
 """From raw samples to the rows of `jobs/` and `usage/`.
 
-`attempts.measure(jobs, metrics, now=..., settings=..., since=None, suspensions=None, inventory=None, nodes=(),
-partitions=())` gives `Measured`: ended attempts are read whole, running ones from `since` on. `metrics=None` reads
-nothing: JS1 summaries and Slurm's own numbers count. `rows.jobs_table(uses, collected_at=..., account_path=...)` and
-`rows.usage_table(...)` make Arrow tables of the datasets' schemas of any number of `AttemptUse`.
+`measure` reads the metrics of many attempts at once and says what each used; `jobs_table` and `usage_table` make rows
+of it. To measure one more thing, add it to `AttemptUse` and to the rows.
 """
 
+from data.history.measure.attempts import measure as measure
+from data.history.measure.rows import jobs_table as jobs_table
+from data.history.measure.rows import usage_table as usage_table
 from data.history.measure.use import AttemptUse as AttemptUse
 from data.history.measure.use import Hours as Hours
 from data.history.measure.use import Measured as Measured

@@ -1,4 +1,4 @@
-"""What one attempt of a job used: the report, and what only its samples over time can tell. Frozen, mergeable no more."""
+"""What one attempt of a job used: its report, and what only its samples over time can tell."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from data.report import JobReport
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+Bools = NDArray[np.bool_]
+
+
+def per_owner(owner: Ints, values: Floats | NDArray[np.bool_], count: int) -> Floats:
+    """Add values up by the number of their owner, 0 .. count - 1."""
+    return np.bincount(owner, values, minlength=count).astype(np.float64)
+
 
 AttemptKey = tuple[object, ...]
 """`Job.key`: (cluster, raw job id, submit time, start time)."""
