@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import live, simulated
+from commands import live, metrics, simulated
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError
 
@@ -176,7 +176,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, simulated):
+for subject in (live, metrics, simulated):
     subject.register(program)
 
 

@@ -13,6 +13,7 @@ from data.queries.metrics.model import Group, MetricsRow, MetricsTable, Origin, 
 from data.queries.metrics.not_exported import not_exported
 from data.queries.metrics.rows import finding_uses, keep, options_of, row_of, rows_of
 from data.sources import Sources
+from data.words import duration
 
 SHORTEST_SECONDS = 60.0
 
@@ -27,9 +28,10 @@ def detailed_metrics(viewer: Viewer, sources: Sources, question: Question) -> Me
     asked = _checked(question, now)
     if not is_live(asked, now):
         raise CannotKnow(
-            f"{asked.seconds / 3600:.0f} h up to {asked.until:%Y-%m-%d %H:%M} UTC are more than the metrics are asked "
-            "for directly, and no history is kept",
-            hint="Set history.directory and run `fullwarp collect`; without it, ask for at most 24 h of the last week.",
+            f"{duration(asked.seconds)} up to {asked.until:%Y-%m-%d %H:%M} UTC cannot be asked of the metrics server "
+            "directly, and no history is kept",
+            hint="Ask for at most 24 h of the last week, or keep history: set history.directory and run "
+            "fullwarp collect.",
         )
     found = live_pieces(sources, asked.since, asked.until, now)
     return _table(viewer, sources, asked, found)

@@ -1,0 +1,91 @@
+"""How the GPUs were used: the detailed table in a terminal."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, tzinfo
+from typing import Annotated
+
+import typer
+
+from commands.asked import AsJson, PartitionOption, UserOption
+from data.errors import BadRequest
+
+Texts = list[str] | None
+Since = Annotated[str, typer.Option(help="Begin of the range: 1h, 7d, -2h, a date or an ISO time.")]
+Until = Annotated[str, typer.Option(help="Its end, in the same forms; now unless given.")]
+AsCsv = Annotated[
+    bool, typer.Option("--csv", help="Print CSV: ratios 0..1, GPU-hours, bytes, watts; empty = not measured.")
+]
+
+
+def register(commands: typer.Typer) -> None:
+    commands.command("metrics")(metrics)
+
+
+def metrics(
+    context: typer.Context,
+    by: Annotated[
+        str, typer.Option(help="What a row is: job, user, account, partition, model or application.")
+    ] = "job",
+    since: Since = "1h",
+    until: Until = "now",
+    user: UserOption = None,
+    account: Annotated[Texts, typer.Option("--account", "-A", help="Only this account's.")] = None,
+    partition: PartitionOption = None,
+    model: Annotated[Texts, typer.Option("--model", "-m", help="Only GPUs of this model.")] = None,
+    application: Annotated[Texts, typer.Option(help="Only this application's jobs.")] = None,
+    finding: Annotated[str, typer.Option(help="Only rows with this finding, such as small_kernels.")] = "",
+    by_model: Annotated[bool, typer.Option("--by-model", help="A row for each GPU model, side by side.")] = False,
+    sort: Annotated[str, typer.Option(help="Column to sort by, such as -utilization_gap; blanks last.")] = "-gpu_hours",
+    limit: Annotated[int, typer.Option(min=1, help="The most rows on screen; JSON and CSV have all.")] = 40,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show how the GPUs were used: UTIL, SM, tensor, memory, links, and a diagnosis for each row."""
+    from data.findings.advice import advice
+    from data.queries.metrics import Group, Question, detailed_metrics
+    from data.queries.metrics.flat import csv_text
+    from data.queries.metrics.rows import SORTS
+    from terminal.metrics import metric_lines
+    from terminal.session import require_known
+
+    require_known("row", [by], [group.value for group in Group])
+    require_known("sort", [sort.removeprefix("-")], SORTS)
+    view = context.obj.view()
+    require_known("finding", [finding] if finding else [], advice(view.sources.settings.findings))
+    now = datetime.now(UTC)
+    users, accounts, partitions, models, applications = (
+        frozenset(words or ()) for words in (user, account, partition, model, application)
+    )
+    question = Question(
+        _moment("since", since, now, view.zone),
+        _moment("until", until, now, view.zone),
+        Group(by),
+        by_model,
+        users,
+        accounts,
+        partitions,
+        models,
+        applications,
+        finding=finding,
+        sort=sort,
+    )
+    found = detailed_metrics(view.viewer, view.sources, question)
+    for key, words in (("user", user), ("account", account), ("partition", partition), ("GPU model", model)):
+        require_known(key, words or (), found.options.get(key.removeprefix("GPU "), ()))
+    if as_csv:
+        return context.obj.screen.write(csv_text(found).encode())  # type: ignore[no-any-return]
+    context.obj.screen.show(found, lambda table, width: metric_lines(table, view.zone, width, limit), as_json)
+    return None
+
+
+def _moment(name: str, text: str, now: datetime, zone: tzinfo) -> datetime:
+    """A moment, or a bare distance such as 7d."""
+    from data.moment import parse_moment
+
+    distance = f"-{text}" if re.fullmatch(r"\d+(\.\d+)?\s*(s|min|m|h|d|w)", text.strip(), re.ASCII) else text
+    try:
+        return parse_moment(distance, now, zone) or now
+    except BadRequest as err:
+        raise BadRequest(f"--{name}: {err}", hint=err.hint) from err
