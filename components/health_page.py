@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from components.elements import age, icon, moment, source_name
 from components.findings import code_block
 from components.metric_values import label
+from components.runaway import runaway_panel
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.check import Check, Verdict
@@ -104,6 +105,7 @@ def _body(found: HealthAnswer) -> list[Component]:
         ),
         *([_checks(health.checks)] if found.is_staff else []),
         html.Div([_missing(health), _joins(health)], className="fw-sources-grid"),
+        *([runaway_panel(shown.runaway, is_staff=found.is_staff)] if shown.runaway else []),
         _notes(health.notes, found.nodes_base),
     ]
 

@@ -53,6 +53,8 @@ def _href(one: Attention, base: str, at: str) -> str:
 
 def _title(one: Attention) -> str:
     subject = f"Job {one.subject}" if one.target_kind == "job" else one.subject
+    if one.kind == "runaway_jobs":
+        return subject
     subject = SOURCE_NAMES.get(subject, subject) if one.target_kind == "source" else subject
     return f"{subject}: {_TITLES.get(one.kind, one.kind.replace('_', ' '))}"
 

@@ -12,6 +12,7 @@ from data.totals import HELD
 from data.words import count, of
 
 HOT_CELSIUS = 85.0
+_NAMED = 3
 _TOLD_NOTES = frozenset(
     {
         "no_host_joins",
@@ -52,8 +53,8 @@ class Attention:
 
 
 def attention(snapshot: ClusterSnapshot) -> tuple[Attention, ...]:
-    """Failing sources, XIDs, nodes that are down or drained, idle held GPUs by job, silent exporters, heat, and what
-    does not add up; by severity, then by the number of GPUs. Idle jobs without a visible id are left out."""
+    """Failing sources, XIDs, nodes that are down or drained, idle held GPUs by job, silent exporters, runaway jobs,
+    heat, and what does not add up; by severity, then by the number of GPUs. Jobs without a visible id are left out."""
     by_node: dict[str, list[Gpu]] = {}
     for gpu in snapshot.gpus:
         by_node.setdefault(gpu.device.node, []).append(gpu)
@@ -63,6 +64,7 @@ def attention(snapshot: ClusterSnapshot) -> tuple[Attention, ...]:
         *_devices(snapshot.gpus),
         *_idle_jobs(snapshot),
         *_silent(snapshot, by_node),
+        *_runaway(snapshot.runaway),
         *_notes(snapshot),
     ]
     return tuple(sorted(found, key=_rank))
@@ -143,6 +145,18 @@ def _silent(snapshot: ClusterSnapshot, by_node: dict[str, list[Gpu]]) -> Iterato
             held = sum(gpu.state in HELD for gpu in gpus)
             text = f"no values of its {count(len(gpus), 'GPU')}, {held} of them held: the exporter is silent"
             yield Attention("silent_node", Severity.WARN, node.name, text, "node", node.name, len(gpus))
+
+
+def _runaway(jobs: tuple[Job, ...]) -> Iterator[Attention]:
+    """One line for all that the viewer may see; nobody but an administrator can end them."""
+    seen = [job for job in jobs if job.display_id]
+    if not seen:
+        return
+    names = ", ".join(job.display_id for job in seen[:_NAMED])
+    more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+    text = f"only accounting believes that {names}{more} {'run' if len(seen) > 1 else 'runs'}"
+    subject, since = count(len(seen), "runaway job"), seen[0].start_time
+    yield Attention("runaway_jobs", Severity.WARN, subject, text, "source", "slurm", since=since)
 
 
 def _notes(snapshot: ClusterSnapshot) -> Iterator[Attention]:

@@ -47,6 +47,7 @@ def narrow(snapshot: ClusterSnapshot, wanted: NodeFilter | None) -> ClusterSnaps
         nodes=tuple(nodes.values()),
         gpus=gpus,
         jobs=tuple(job for job in snapshot.jobs if _job_fits(job, nodes, wanted)),
+        runaway=tuple(job for job in snapshot.runaway if _job_fits(job, nodes, wanted)),
     )
 
 

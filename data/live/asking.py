@@ -43,6 +43,7 @@ class Asked:
     associations: Answer[Rows[Association]] = Answer()
     scheduler_health: Answer[SourceHealth] = Answer()
     metrics_health: Answer[SourceHealth] = Answer()
+    accounted: Answer[Rows[Job]] = Answer()
     is_complete: bool = False
 
 
@@ -50,7 +51,13 @@ class Asking:
     """Questions under way: nodes, jobs and the latest values, and with `with_slow` what changes rarely."""
 
     def __init__(self, scheduler: SchedulerSource, metrics: MetricsSource, *, with_slow: bool) -> None:
-        slow = (scheduler.partitions, scheduler.reservations, scheduler.associations, scheduler.health)
+        slow = (
+            scheduler.partitions,
+            scheduler.reservations,
+            scheduler.associations,
+            scheduler.health,
+            scheduler.accounted_running,
+        )
         self._begun = time.monotonic()
         main = (lambda: _readable(scheduler.nodes()), lambda: _readable(scheduler.jobs()))
         self._asked = _in_turn(main, slow if with_slow else ())
@@ -73,8 +80,10 @@ class Asking:
             futures.wait(rare, timeout=slow_seconds)
             if not all(future.done() for future in rare):
                 return Asked(nodes, jobs, reading)
-        partitions, reservations, associations, version, health = (_wait(f, max(ends), "Slurm") for f in rare)
-        return Asked(nodes, jobs, reading, partitions, reservations, associations, version, health, True)
+        partitions, reservations, associations, version, accounted, health = (
+            _wait(f, max(ends), "Slurm") for f in rare
+        )
+        return Asked(nodes, jobs, reading, partitions, reservations, associations, version, health, accounted, True)
 
 
 def _readable(rows: Rows[T]) -> Rows[T]:

@@ -29,6 +29,7 @@ def scheduler_state(
         "partitions": asked.partitions,
         "reservations": asked.reservations,
         "associations": asked.associations,
+        "jobs in accounting": asked.accounted,
     }
     warnings = [f"{name}: {answer.error}" for name, answer in rare.items() if answer.error is not None]
     rows: list[Rows[Any]] = [answer.value for answer in (asked.nodes, asked.jobs) if answer.value is not None]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from data.errors import BadRequest, CannotKnow
 from data.join import holds, join
 from data.live.asking import Answer, ask
+from data.live.recorded import Recorded, Recorder, is_placed, nothing_recorded, with_recorded
 from data.metrics.registry import SNAPSHOT_METRICS
 from data.model import (
     ClusterSnapshot,
@@ -45,9 +47,10 @@ class PastPictures:
         present: Callable[[], Picture],
         clock: Callable[[], datetime],
         origin: Origin,
+        recorder: Recorder = nothing_recorded,
     ) -> None:
         self._scheduler, self._metrics, self._present = scheduler, metrics, present
-        self._clock, self._origin = clock, origin
+        self._clock, self._origin, self._recorder = clock, origin, recorder
         self._made: OrderedDict[datetime, Future[ClusterSnapshot]] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -88,8 +91,9 @@ class PastPictures:
     def _picture(self, moment: datetime) -> ClusterSnapshot:
         present = self._present()
         unknown: list[str] = []
-        nodes = self._nodes(moment, present.snapshot, unknown)
-        jobs = self._jobs(moment, present.snapshot, unknown)
+        recorded = self._recorded(moment, present.snapshot.cluster)
+        nodes = self._nodes(moment, present.snapshot, recorded, unknown)
+        jobs = self._jobs(moment, present.snapshot, recorded, unknown)
         reading = ask(lambda: self._metrics.latest(SNAPSHOT_METRICS, moment))
         if reading.error is not None:
             unknown.append(f"Nothing is known of what was measured then: {_why(reading)}")
@@ -113,10 +117,24 @@ class PastPictures:
             unknown=tuple(unknown),
             version=f"at-{moment:%Y%m%dT%H%M%S}-{made_at:%Y%m%dT%H%M%S.%f}",
             notes=joined.notes,
+            runaway=tuple(job for job in present.snapshot.runaway if job.start_time and job.start_time <= moment),
         )
 
-    def _nodes(self, moment: datetime, present: ClusterSnapshot, unknown: list[str]) -> Answer[Rows[Node]]:
+    def _recorded(self, moment: datetime, cluster: str) -> Recorded:
+        """What the history holds of the moment; nothing where it cannot be read, which Health says."""
+        try:
+            return self._recorder(moment, cluster)
+        except Exception:
+            logging.getLogger(__name__).exception("the history could not be read")
+            return Recorded()
+
+    def _nodes(
+        self, moment: datetime, present: ClusterSnapshot, recorded: Recorded, unknown: list[str]
+    ) -> Answer[Rows[Node]]:
         answer = ask(lambda: self._scheduler.nodes(moment))
+        if isinstance(answer.error, CannotKnow) and recorded.nodes and recorded.time is not None:
+            unknown.append(f"Node states and reasons are those recorded at {recorded.time:%Y-%m-%d %H:%M:%S} UTC.")
+            return Answer(Rows(recorded.nodes))
         if isinstance(answer.error, CannotKnow):
             unknown.append("Node states and reasons of then are not known; nodes and their GPUs are those of today.")
             return Answer(Rows(tuple(_forgotten(node) for node in present.nodes)))
@@ -124,7 +142,9 @@ class PastPictures:
             unknown.append(f"Nodes of then are not known: {_why(answer)}")
         return answer
 
-    def _jobs(self, moment: datetime, present: ClusterSnapshot, unknown: list[str]) -> Answer[Rows[Job]]:
+    def _jobs(
+        self, moment: datetime, present: ClusterSnapshot, recorded: Recorded, unknown: list[str]
+    ) -> Answer[Rows[Job]]:
         answer = ask(lambda: self._scheduler.jobs(moment))
         if not isinstance(answer.error, CannotKnow):
             if answer.error is not None:
@@ -134,14 +154,16 @@ class PastPictures:
         if ended.error is not None:
             unknown.append(f"Jobs of then are not known: {_why(ended)}")
             return ended
-        unknown.append("Jobs that waited or were suspended then are not known, nor which GPUs ended jobs held.")
-        return Answer(Rows(_running_then(moment, present.jobs, _value(ended))))
+        found = with_recorded(moment, _running_then(moment, present.jobs, _value(ended)), recorded)
+        unknown += _unrecorded(found, recorded)
+        return Answer(Rows(found))
 
 
 def _running_then(moment: datetime, present: tuple[Job, ...], ended: tuple[Job, ...]) -> tuple[Job, ...]:
     """Jobs that ran at `moment`: those that run still, and those that accounting says ended later; each once.
 
-    A row of accounting without an end, of a job that slurmctld does not know, is a runaway: it does not count.
+    A row of accounting without an end, of a job that slurmctld does not know, is a runaway: it does not count here, the
+    snapshot names it.
     """
     found: dict[tuple[int, datetime | None], Job] = {}
     known = [job for job in ended if job.end_time is not None and job.end_time > moment]
@@ -149,6 +171,17 @@ def _running_then(moment: datetime, present: tuple[Job, ...], ended: tuple[Job, 
         if job.nodes and job.start_time is not None and job.start_time <= moment:
             found[(job.job_id, job.start_time)] = _as_running(job)
     return tuple(found.values())
+
+
+def _unrecorded(jobs: tuple[Job, ...], recorded: Recorded) -> Iterator[str]:
+    """What is not known of these jobs."""
+    if recorded.time is None or recorded.jobs is None:
+        yield "Jobs that waited or were suspended then are not known."
+    else:
+        yield f"Jobs that waited or were suspended are those recorded at {recorded.time:%Y-%m-%d %H:%M:%S} UTC."
+    lost = sum(1 for job in jobs if holds(job) and not is_placed(job))
+    if lost:
+        yield f"Which GPUs {lost} of the jobs held was not recorded."
 
 
 def _as_running(job: Job) -> Job:

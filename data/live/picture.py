@@ -13,6 +13,7 @@ from data.inventory import Inventory
 from data.join import SignalLimits, join
 from data.live.asking import Answer, Asked
 from data.live.condition import metrics_state, scheduler_state
+from data.live.runaway import JobKey, confirmed, unknown_to_slurmctld
 from data.model import Association, ClusterSnapshot, Job, Node, Note, Reading, Rows, SourceState
 
 T = TypeVar("T")
@@ -20,7 +21,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The snapshot and what the next one needs: the last good reading, the inventory, what was asked rarely."""
+    """The snapshot and what the next one needs: the last good reading, the inventory, what was asked rarely, and which
+    jobs slurmctld did not know when accounting was asked last."""
 
     snapshot: ClusterSnapshot
     reading: Reading | None = None
@@ -30,6 +32,7 @@ class Picture:
     slow_failed: bool = False
     nodes_time: datetime | None = None
     jobs_time: datetime | None = None
+    suspected: tuple[JobKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +85,25 @@ def next_picture(
 
 
 def _with_slow(old: Picture, asked: Asked, now: datetime, picture: Picture) -> Picture:
-    rare = (asked.partitions, asked.reservations, asked.associations, asked.scheduler_health, asked.metrics_health)
+    health = (asked.scheduler_health, asked.metrics_health)
+    rare = (asked.partitions, asked.reservations, asked.associations, asked.accounted, *health)
     tried = any(answer.was_asked for answer in rare)
     return replace(
-        picture,
+        _with_runaway(old, asked, picture),
         associations=_rows(asked.associations, old.associations),
         slow_tried=now if tried else old.slow_tried,
         slow_failed=any(_may_heal(answer) for answer in rare) if tried else old.slow_failed,
     )
+
+
+def _with_runaway(old: Picture, asked: Asked, picture: Picture) -> Picture:
+    """Jobs that slurmctld did not know twice in a row; between two askings those of the last one."""
+    if asked.accounted.value is None or asked.jobs.value is None:
+        snapshot = replace(picture.snapshot, runaway=old.snapshot.runaway)
+        return replace(picture, snapshot=snapshot, suspected=old.suspected)
+    found = unknown_to_slurmctld(asked.accounted.value.rows, asked.jobs.value.rows)
+    snapshot = replace(picture.snapshot, runaway=confirmed(found, old.suspected))
+    return replace(picture, snapshot=snapshot, suspected=tuple(job.key for job in found))
 
 
 def _may_heal(answer: Answer[Any]) -> bool:

@@ -82,6 +82,7 @@ class ClusterSnapshot:
     """Nodes, GPUs and running, pending and suspended jobs of one moment.
 
     `time` is the moment that the picture shows, `made_at` when it was put together; `is_past` for an `at` view.
+    `runaway` are jobs that only accounting believes to run, the oldest first: they hold nothing and count nowhere.
     `unknown` says in words what this picture cannot know; `slurm_time` / `metrics_time` are the ages of the parts.
     """
 
@@ -100,3 +101,4 @@ class ClusterSnapshot:
     unknown: tuple[str, ...] = ()
     version: str = ""
     notes: tuple[Note, ...] = ()
+    runaway: tuple[Job, ...] = ()

@@ -49,6 +49,7 @@ def scope_snapshot(viewer: Viewer, snapshot: ClusterSnapshot) -> ClusterSnapshot
         reservations=tuple(_scope_reservation(viewer, one) for one in snapshot.reservations),
         sources=tuple(scope_source(viewer, source) for source in snapshot.sources),
         notes=tuple(_scope_note(note, visible) for note in snapshot.notes),
+        runaway=tuple(scope_job(viewer, job) for job in snapshot.runaway),
     )
 
 

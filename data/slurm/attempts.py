@@ -29,6 +29,11 @@ def live(rows: Rows[Job]) -> Rows[Job]:
     return replace(rows, rows=tuple(job for job in rows.rows if is_live(job)))
 
 
+def without_end(rows: Rows[Job]) -> Rows[Job]:
+    """Rows that say of themselves that they go on."""
+    return replace(rows, rows=tuple(job for job in rows.rows if is_live(job) and job.end_time is None))
+
+
 def ended_within(jobs: Iterable[Job], since: datetime, until: datetime) -> tuple[Job, ...]:
     """Ended attempts that ran at some moment of [since, until), each once, in order of their end."""
     found = {

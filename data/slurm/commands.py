@@ -88,6 +88,11 @@ class CommandsSource:
         parts = self._client.text("sprio", "-h", "-o", records_text.SPRIO_FORMAT)
         return _with_parts(attempts.waiting(self.jobs()), records_text.priorities(parts))
 
+    def accounted_running(self) -> Rows[Job]:
+        """Without a span (now to now) slurmdbd gives the rows in these states that have no end."""
+        rows = self._accounted("-a", "-X", "-s", "RUNNING,SUSPENDED", "-S", "now", "-E", "now")
+        return attempts.without_end(rows)
+
     def health(self) -> SourceHealth:
         """Ask slurmctld and slurmdbd once each. Never raises a SourceError: it is in `error` and `hint`."""
         try:

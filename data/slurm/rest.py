@@ -75,6 +75,12 @@ class RestSource:
         """Expected starts and priorities; slurmrestd does not tell the parts of a priority."""
         return attempts.waiting(self.jobs())
 
+    def accounted_running(self) -> Rows[Job]:
+        """With one moment as its span slurmdbd gives the rows in these states that have no end."""
+        moment = str(int(time.time()))
+        span = {"start_time": moment, "end_time": moment} if self._client.version >= EPOCH_VERSION else {}
+        return attempts.without_end(self._recorded("jobs", state="RUNNING,SUSPENDED", **span))
+
     def health(self) -> SourceHealth:
         """Ask slurmctld and slurmdbd once each. Never raises a SourceError: it is in `error` and `hint`."""
         try:

@@ -15,6 +15,7 @@ from data.simulation.faults import Fault
 from data.simulation.hardware import PARTITIONS, Machine
 from data.simulation.holdings import Held, free_units, holdings
 from data.simulation.queue import queue_at
+from data.simulation.runaway import runaway_at
 from data.simulation.world import Ref
 from data.slurm.job_ids import job_id as read_job_id
 from data.slurm.states import node_state
@@ -85,6 +86,12 @@ class SimulatedScheduler:
         now = self._moment(None)
         queue = queue_at(self._world, now, self._world.running(now))
         return Rows(tuple(entry.detail for entry in queue))
+
+    def accounted_running(self) -> Rows[Job]:
+        """What runs, and one job whose end accounting never heard of."""
+        now = self._moment(None)
+        running = [job for ref in self._world.running(now) for job in jobs_of(self._world, ref, now)]
+        return Rows((*running, *runaway_at(self._world, now)))
 
     def health(self) -> SourceHealth:
         self._moment(None)

@@ -154,6 +154,7 @@ class FakeScheduler:
     broken: int = 0
     calls: list[str] = field(default_factory=list)
     details: Sequence[PendingDetail] = ()
+    accounted: Sequence[Job] = ()
     hook: Callable[[], None] | None = None
 
     def _ask(self, what: str, at: datetime | None = None) -> None:
@@ -200,6 +201,10 @@ class FakeScheduler:
     def pending_details(self) -> Rows[PendingDetail]:
         self._ask("pending_details")
         return Rows(tuple(self.details))
+
+    def accounted_running(self) -> Rows[Job]:
+        self._slow("accounted_running")
+        return Rows(tuple(self.accounted))
 
     def health(self) -> SourceHealth:
         self._slow("health")
