@@ -17,6 +17,7 @@ from configuration.identity import IdentityKind, IdentitySettings
 from configuration.judgement import FindingLimits, JudgementSettings
 from configuration.metrics import MetricsKind, MetricsSettings
 from configuration.policy import JobKind, PolicySettings, RuleKind, RuleMode, RuleSettings, StepAction, StepSettings
+from configuration.racks import RackSettings
 from configuration.section import Section, secret_text
 from configuration.serving import CacheSettings, ServeSettings
 from configuration.slurm import SlurmKind, SlurmSettings
@@ -34,6 +35,7 @@ __all__ = [
     "MetricsKind",
     "MetricsSettings",
     "PolicySettings",
+    "RackSettings",
     "RuleKind",
     "RuleMode",
     "RuleSettings",
@@ -71,6 +73,7 @@ class Settings(BaseSettings):
     cache: CacheSettings = CacheSettings()
     judgement: JudgementSettings = JudgementSettings()
     findings: FindingLimits = FindingLimits()
+    racks: RackSettings = RackSettings()
     applications: ApplicationSettings = ApplicationSettings()
     history: HistorySettings = HistorySettings()
     policy: PolicySettings = PolicySettings()

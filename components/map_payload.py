@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from components.racks import natural_key, racks
 from data.efficiency.mig import slice_profile
 from data.metrics.registry import METRICS
 from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node, SourceCondition
+from settings import RackSettings
 
 STATES = tuple(state.value for state in GpuState)
 _STATE_PLACES = {state: place for place, state in enumerate(GpuState)}
@@ -28,17 +29,21 @@ PER_MILLE, TENTH_GIB = 1000, (1 << 30) / 10
 DeviceKey = tuple[str, str, str]
 
 
-def map_payload(snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None = None) -> dict[str, Any]:
-    """Columns of nodes and GPUs, in map order. `shown` are the devices that a filter lets through, None = all.
+def map_payload(
+    snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None = None, rule: RackSettings | None = None
+) -> dict[str, Any]:
+    """Columns of nodes and GPUs, in map order. `shown` are the devices that a filter lets through, None = all; `rule`
+    says which nodes stand in one rack.
 
     Ratios are per mille, memory tenths of a GiB, others whole units; None = not measured. Names are plain text.
     Values that are no longer fresh are marked, and after `OLD` they go.
     """
-    names = sorted({gpu.device.node for gpu in snapshot.gpus}, key=natural_key)
+    by_rack = racks(sorted({gpu.device.node for gpu in snapshot.gpus}, key=natural_key), rule)
+    names = list(by_rack)
     places = {name: place for place, name in enumerate(names)}
     gpus = sorted(snapshot.gpus, key=lambda gpu: (places[gpu.device.node], *_order_in_node(gpu)))
     columns = _gpu_columns(gpus, places, snapshot.jobs, shown)
-    nodes = _node_columns(names, snapshot.nodes, gpus) | {"cards": _cards(columns["gpus"], len(names))}
+    nodes = _node_columns(by_rack, snapshot.nodes, gpus) | {"cards": _cards(columns["gpus"], len(names))}
     return {
         "version": snapshot.version,
         "shape": _shape(nodes, columns),
@@ -76,16 +81,16 @@ def _order_in_node(gpu: Gpu) -> tuple[float, tuple[tuple[int, int, str], ...]]:
     return (math.inf if index is None else index, natural_key(device.slice_id) if device.slice_id else ())
 
 
-def _node_columns(names: Sequence[str], nodes: Iterable[Node], gpus: Sequence[Gpu]) -> dict[str, list[str]]:
+def _node_columns(by_rack: Mapping[str, str], nodes: Iterable[Node], gpus: Sequence[Gpu]) -> dict[str, list[str]]:
     known = {node.name: node for node in nodes}
-    by_rack = racks(names)
+    names = list(by_rack)
     models = {gpu.device.node: _model(gpu) for gpu in reversed(gpus)}
     states: dict[str, set[GpuState]] = {}
     for gpu in gpus:
         states.setdefault(gpu.device.node, set()).add(gpu.state)
     return {
-        "name": list(names),
-        "rack": [by_rack[name] for name in names],
+        "name": names,
+        "rack": list(by_rack.values()),
         "partition": [_partition(known.get(name)) for name in names],
         "model": [models[name] for name in names],
         "mark": [_mark(states[name]) for name in names],

@@ -27,6 +27,7 @@ from data.model import ClusterSnapshot
 from data.queries.live import Overview
 from data.totals import Totals
 from data.words import count, number
+from settings import RackSettings
 
 _CLEAR_NAME = {"data-clear-name": "1", "title": "Show all nodes again"}
 
@@ -37,7 +38,7 @@ class OverviewAnswer:
 
     `snapshot` is the whole cluster, which the map always shows; `overview` the part that the filter lets through, but
     for the state; `shown` the devices of both, None = no filter is set. `chosen` holds the filter values by their name
-    in the address. `version` changes when anything on the page does.
+    in the address. `version` changes when anything on the page does. `racks` says which nodes stand together.
     """
 
     snapshot: ClusterSnapshot
@@ -51,6 +52,7 @@ class OverviewAnswer:
     now_href: str = "/"
     now: Totals | None = None
     day: DayOfUse | None = None
+    racks: RackSettings | None = None
 
 
 class Parts(NamedTuple):
@@ -80,7 +82,7 @@ def overview_parts(found: OverviewAnswer) -> Parts:
         note=_matches(found),
         legend=legend(overview.totals.use, found.chosen.get("state", "")) if snapshot.gpus else "",
         instead=nothing_to_draw(snapshot),
-        map=map_payload(snapshot, found.shown),
+        map=map_payload(snapshot, found.shown, found.racks),
         attention=[
             attention_panel(attention_rows(overview.attention, found.now_href, found.at)),
             html.Div(queue_panel(overview.totals.by_partition), className="fw-wall-only"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from ipaddress import ip_network
 from typing import Annotated
@@ -9,6 +10,11 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field
+
+_RANGES = r"\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]"
+_HOST = rf"[\w.\-]*(?:{_RANGES}[\w.\-]*)*"
+_HOST_LIST = re.compile(rf"(?=.*\w){_HOST}(?:,\s*{_HOST})*", re.ASCII)
+_RANGE = re.compile(r"(?<=[\[,])(\d+)-(\d+)(?=[\],])")
 
 
 def known_zone(name: str) -> str:
@@ -37,6 +43,16 @@ def listening_place(bind: str) -> str:
     if not (bind.startswith("unix:/") and len(bind) > 6) and not (is_port and "/" not in host):
         raise ValueError("must be host:port (a port from 1 to 65535) or unix:/path/to.sock")
     return bind
+
+
+def host_list(text: str) -> str:
+    """A host list as Slurm writes it, such as gpu[001-006,010],login1; every range rises, and none is huge."""
+    if not _HOST_LIST.fullmatch(text):
+        raise ValueError(f"{text[:80]!r} is no host list such as gpu[001-006,010]")
+    for first, last in _RANGE.findall(text):
+        if not 0 <= int(last) - int(first) < 65536:
+            raise ValueError(f"{first}-{last} is no range of hosts")
+    return text
 
 
 def known_network(text: str) -> str:

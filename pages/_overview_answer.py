@@ -41,6 +41,7 @@ def answer(
         now_href=now_href,
         now=_now(known, viewer, sources),
         day=day,
+        racks=sources.settings.racks,
     )
 
 

@@ -6,10 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from components.map_payload import map_payload
 from components.racks import natural_key, racks
 from data.model import Device, GpuState, JoinMethod, NodeState
+from settings import RackSettings
 from tests.components.snapshots import gpu, job, node, snapshot
 
 
@@ -134,6 +136,46 @@ def test_eight_thousand_gpus_stay_small_on_the_wire() -> None:
 )
 def test_racks_come_from_names_or_stand_in_rows_of_six(names: list[str], labels: list[str]) -> None:
     assert [racks(names)[name] for name in names] == labels
+
+
+@pytest.mark.parametrize(
+    ("rule", "labels"),
+    [
+        ({"pattern": r"^(r\d)"}, {"r1n1": "r1", "r1n2": "r1", "r2n1": "r2", "login": "other"}),
+        ({"pattern": "(x)?r"}, {"r1n1": "other", "r1n2": "other", "r2n1": "other", "login": "other"}),
+        ({"hosts": {"B": "login,r2n1", "A": "r1n[1-2]"}}, {"r2n1": "B", "login": "B", "r1n1": "A", "r1n2": "A"}),
+        ({"hosts": {"B": "r2n1"}, "pattern": r"^(r\d)"}, {"r2n1": "B", "r1n1": "r1", "r1n2": "r1", "login": "other"}),
+        ({"hosts": {"B": "r2n1", "C": "r2n[1-9]"}}, {"r2n1": "B", "r1n1": "other", "r1n2": "other", "login": "other"}),
+        ({}, {"r1n1": "R1", "r1n2": "R1", "r2n1": "R1", "login": "R2"}),
+    ],
+)
+def test_a_site_says_which_nodes_stand_in_which_rack(rule: dict[str, object], labels: dict[str, str]) -> None:
+    found = racks(["r1n1", "r1n2", "r2n1", "login"], RackSettings.model_validate(rule))
+    assert found == labels
+    assert next(iter(found.values())) == next(iter(labels.values()))
+
+
+def test_the_map_stands_in_the_order_of_the_racks() -> None:
+    rule = RackSettings(hosts={"B": "h002", "A": "h001"})
+    nodes = map_payload(snapshot(), None, rule)["nodes"]
+    assert (nodes["name"], nodes["rack"]) == (["h002", "h001"], ["B", "A"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"pattern": "("}, "not a regular expression"),
+        ({"pattern": "rack"}, "needs a group"),
+        ({"hosts": {"A": "gpu[9-1]"}}, "9-1 is no range"),
+        ({"hosts": {"A": "gpu[1-999999]"}}, "1-999999 is no range"),
+        ({"hosts": {"A": "gpu[1"}}, "no host list"),
+        ({"hosts": {"A": ""}}, "no host list"),
+        ({"hosts": {"A": "<script>"}}, "no host list"),
+    ],
+)
+def test_racks_that_cannot_be_read_are_refused_in_words(rule: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        RackSettings.model_validate(rule)
 
 
 def test_any_name_has_an_order() -> None:
