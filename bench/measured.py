@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import ParamSpec, TypeVar
 
 from data.metrics.grid import STEP_SECONDS, Grid
-from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
+from data.model import Reading, Scope, Series, SourceHealth, SumAsk, SumsReading, Window, WindowReading
 from data.protocols import MetricsSource
 
 P = ParamSpec("P")
@@ -32,6 +32,15 @@ class TimedMetrics:
 
     def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
         return self._timed(self._source.window, metrics, window, scope)
+
+    def sums(
+        self,
+        asks: Sequence[SumAsk],
+        at: datetime,
+        nodes: frozenset[str] | None = None,
+        restarts: Sequence[float] = (),
+    ) -> SumsReading:
+        return self._timed(self._source.sums, asks, at, nodes, restarts)
 
     def series(
         self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None

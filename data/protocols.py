@@ -22,6 +22,8 @@ from data.model import (
     Scope,
     Series,
     SourceHealth,
+    SumAsk,
+    SumsReading,
     Window,
     WindowReading,
 )
@@ -76,6 +78,16 @@ class MetricsSource(Protocol):
 
     def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
         """Raw samples summed per (device, job label) and, for host metrics, per (job label, node)."""
+
+    def sums(
+        self,
+        asks: Sequence[SumAsk],
+        at: datetime,
+        nodes: frozenset[str] | None = None,
+        restarts: Sequence[float] = (),
+    ) -> SumsReading:
+        """Raw samples of all devices (or those of some nodes) summed over windows that end at `at`: one request.
+        `restarts` are windows in seconds in which exporters may have been away."""
 
     def grid(
         self,

@@ -12,11 +12,22 @@ from urllib.parse import urlsplit
 
 from data.cache import Cache, FileCache, MemoryCache, SharedRedis
 from data.errors import CannotKnow, SettingsError
+from data.history.engine import EngineLimits, HistoryEngine
 from data.join import SignalLimits
 from data.live import LiveCluster
 from data.live.picture import Origin
 from data.live.recorded import Recorded, Recorder, nothing_recorded
-from data.model import Association, Reading, Scope, Series, SourceHealth, Window, WindowReading
+from data.model import (
+    Association,
+    Reading,
+    Scope,
+    Series,
+    SourceHealth,
+    SumAsk,
+    SumsReading,
+    Window,
+    WindowReading,
+)
 from data.private import default_folder
 from data.protocols import MetricsSource, SchedulerSource
 from data.recent import Recent
@@ -34,6 +45,7 @@ class Sources:
 
     `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
     hour, `digests` what people used on such days for six hours, `windows` the detailed metrics of a range.
+    `engine` reads history; it opens at its first question, in the process that asks.
     """
 
     settings: Settings
@@ -45,6 +57,7 @@ class Sources:
     days: Recent = field(default_factory=lambda: Recent(3600.0, 10))
     digests: Recent = field(default_factory=lambda: Recent(6 * 3600.0, 64))
     windows: Recent = field(default_factory=lambda: Recent(600.0, 8))
+    engine: HistoryEngine = field(default_factory=HistoryEngine)
 
     def associations(self) -> tuple[Association, ...]:
         """Slurm's account tree, at most ten minutes old; empty while Slurm does not give it."""
@@ -62,6 +75,15 @@ class NoMetrics:
 
     def window(self, metrics: Sequence[str], window: Window, scope: Scope | None = None) -> WindowReading:
         return WindowReading(window, (), missing=tuple(metrics))
+
+    def sums(
+        self,
+        asks: Sequence[SumAsk],
+        at: datetime,
+        nodes: frozenset[str] | None = None,
+        restarts: Sequence[float] = (),
+    ) -> SumsReading:
+        return SumsReading(at, ())
 
     def series(
         self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
@@ -99,7 +121,12 @@ def open_sources(settings: Settings, *, clock: Clock | None = None) -> Sources:
         key=_key(settings),
         recorder=_recorder(settings),
     )
-    return Sources(settings, scheduler, metrics, live, clock)
+    return Sources(settings, scheduler, metrics, live, clock, engine=_engine(settings))
+
+
+def _engine(settings: Settings) -> HistoryEngine:
+    kept = settings.history
+    return HistoryEngine(EngineLimits(kept.report_threads, kept.report_memory, kept.reports_at_once))
 
 
 def _open_pair(settings: Settings, clock: Clock) -> tuple[SchedulerSource, MetricsSource]:
@@ -162,6 +189,7 @@ def _origin(settings: Settings, scheduler: SchedulerSource, metrics: MetricsSour
         scheduler_address=_without_password(settings.slurm.url) or None,
         metrics_address=_without_password(settings.metrics.url) or None,
         limits=limits,
+        refresh_seconds=settings.refresh_seconds,
     )
 
 

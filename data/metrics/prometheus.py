@@ -29,9 +29,10 @@ from data.metrics.prometheus_latest import (
 )
 from data.metrics.prometheus_raw import Span
 from data.metrics.prometheus_site import site_of
+from data.metrics.prometheus_sums import SumsReader
 from data.metrics.prometheus_window import Exporter, WindowReader, check_points, series_of_run, span_of
 from data.metrics.registry import METRICS
-from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
+from data.model import Reading, Scope, Series, SourceHealth, SumAsk, SumsReading, Window, WindowReading
 from settings import MetricsSettings
 
 # Without any sign of the scrape interval; most sites scrape every 15 to 60 s.
@@ -101,6 +102,31 @@ class PrometheusSource:
             dropped=dict(reader.dropped),
             missing=tuple(missing_metrics(metrics, {stat.metric for stat in stats})),
             warnings=tuple(reader.warnings),
+        )
+
+    def sums(
+        self,
+        asks: Sequence[SumAsk],
+        at: datetime,
+        nodes: frozenset[str] | None = None,
+        restarts: Sequence[float] = (),
+    ) -> SumsReading:
+        """Samples of all devices, or those of some nodes, added up by the server: one request for everything.
+
+        Nodes with an impossible value, and exporters that need their samples chosen one by one, are read raw.
+        """
+        check_metrics([ask.metric for ask in asks], host=False)
+        exporters = self._with_intervals(self._found.dialects(None, None), at.timestamp())
+        devices = [one for one in exporters if one[0].dialect.scope != "host"]
+        with without_collection():
+            added = SumsReader(self._connection, self._site).read(devices, asks, at.timestamp(), nodes, restarts)
+        return SumsReading(
+            at,
+            tuple(added.sums),
+            _first_interval(devices),
+            added.restarts,
+            dict(added.dropped),
+            tuple(added.warnings),
         )
 
     def grid(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from data.errors import BadRequest
 from data.metrics.grid import STEP_SECONDS, Grid
-from data.model import Reading, Scope, Series, SourceHealth, Window, WindowReading
+from data.model import Reading, Scope, Series, SourceHealth, SumAsk, SumsReading, Window, WindowReading, WindowSum
 from data.simulation import World
 from data.simulation.clockwork import seconds, utc
 from data.simulation.grid import INTERVAL
@@ -59,6 +59,25 @@ class SimulatedMetrics:
         stats = device_stats(self._world, devices, *span, labels, nodes) if devices else []
         stats += host_stats(self._world, hosts, *span, labels, nodes) if hosts else []
         return WindowReading(window, tuple(stats), INTERVAL, missing=_missing(metrics))
+
+    def sums(
+        self,
+        asks: Sequence[SumAsk],
+        at: datetime,
+        nodes: frozenset[str] | None = None,
+        restarts: Sequence[float] = (),
+    ) -> SumsReading:
+        """Sums of all samples in windows up to `at`; the simulated exporters never restart."""
+        self.requests += 1
+        end = self._past(at)
+        sums: list[WindowSum] = []
+        for window in sorted({ask.window_seconds for ask in asks}):
+            here = {ask.metric: ask for ask in asks if ask.window_seconds == window and ask.metric in _DEVICE_METRICS}
+            for stat in device_stats(self._world, list(here), end - window, end, None, nodes):
+                if stat.device is not None and (stat.device.is_slice or not here[stat.metric].instead_of):
+                    extremes = (stat.count, stat.sum, stat.minimum, stat.maximum)
+                    sums.append(WindowSum(stat.metric, stat.node, stat.device, stat.job_label, window, *extremes))
+        return SumsReading(at, tuple(sums), INTERVAL)
 
     def series(
         self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None

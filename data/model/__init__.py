@@ -5,9 +5,12 @@ from data.model.device import DeviceReading as DeviceReading
 from data.model.device import Reading as Reading
 from data.model.device import Scope as Scope
 from data.model.device import Series as Series
+from data.model.device import SumAsk as SumAsk
+from data.model.device import SumsReading as SumsReading
 from data.model.device import Window as Window
 from data.model.device import WindowReading as WindowReading
 from data.model.device import WindowStat as WindowStat
+from data.model.device import WindowSum as WindowSum
 from data.model.job import ExitCode as ExitCode
 from data.model.job import Job as Job
 from data.model.job import JobFilter as JobFilter

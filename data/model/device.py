@@ -137,3 +137,46 @@ class Series:
     job_label: str | None
     times: tuple[float, ...]
     values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SumAsk:
+    """One metric over the last `window_seconds`. `stats` are of sum, count, minimum and maximum.
+
+    `instead_of` names the metric for which this one stands in: only devices that lack that one are asked for.
+    """
+
+    metric: str
+    window_seconds: float
+    stats: tuple[str, ...] = ("sum", "count", "minimum", "maximum")
+    instead_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSum:
+    """Raw samples of one device under one job label in the last `window_seconds`, added up. None = not asked for.
+
+    `device` may know no more of itself than its node and what tells it apart there.
+    """
+
+    metric: str
+    node: str
+    device: Device
+    job_label: str | None
+    window_seconds: float
+    count: int
+    sum: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SumsReading:
+    """`restarts` is by node the shortest asked window in which its exporter failed a scrape or began to run."""
+
+    at: datetime
+    sums: tuple[WindowSum, ...]
+    interval_seconds: float | None = None
+    restarts: Mapping[str, float] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()

@@ -60,7 +60,8 @@ class Job:
 
     `job_id` is the raw id (what exporters usually carry), `display_id` what people write (123_7, 123+1).
     `time_limit_seconds` is inf for UNLIMITED. `array_task_count` > 1 only for a pending array not yet split.
-    `end_time` is None while a job runs, and after a record without one. `requested_memory_per` is "node", "cpu" or
+    `end_time` is None while a job runs, and after a record without one. `resumed_time` is when a running job was last
+    resumed after a suspension. `requested_memory_per` is "node", "cpu" or
     "gpu": which of --mem, --mem-per-cpu and --mem-per-gpu the job used. `derived_exit_code` is the worst of the steps.
     """
 
@@ -88,6 +89,7 @@ class Job:
     expected_start_time: datetime | None = None
     suspend_time: datetime | None = None
     suspended_seconds: float = 0.0
+    resumed_time: datetime | None = None
     elapsed_seconds: float | None = None
     time_limit_seconds: float | None = None
     restart_count: int = 0

@@ -20,7 +20,8 @@ class SourceCondition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """One source as seen by the last refreshes. `error` and `address` are for staff only."""
+    """One source as seen by the last refreshes. `error` and `address` are for staff only; `next_try` is set while it
+    fails."""
 
     name: str
     kind: str
@@ -38,6 +39,7 @@ class SourceState:
     dialects: tuple[str, ...] = ()
     missing_metrics: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    next_try: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,15 @@ from data.slurm.job_states import JobState
 
 
 class TimeFields(TypedDict, total=False):
-    """The fields of a Job that depend on its state. `suspend_time` is there only while the job is suspended."""
+    """The fields of a Job that depend on its state. `suspend_time` is there only while the job is suspended, and
+    `resumed_time` only while it runs again."""
 
     start_time: datetime
     expected_start_time: datetime | None
     end_time: datetime | None
     suspend_time: datetime | None
     suspended_seconds: float
+    resumed_time: datetime | None
     elapsed_seconds: float | None
 
 
@@ -47,6 +49,7 @@ def controller_times(
         "end_time": ended,
         "suspend_time": suspend if state.state == "SUSPENDED" else None,
         "suspended_seconds": suspended,
+        "resumed_time": suspend if state.state == "RUNNING" else None,
         "elapsed_seconds": None if ended is None else max(0.0, (ended - start).total_seconds() - suspended),
     }
 
