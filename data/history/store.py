@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from data.errors import FullwarpError, SettingsError
@@ -22,10 +24,20 @@ from data.history.atomic import Reached, remove_file, remove_leftovers, replace_
 from data.history.datasets import DATASETS, Dataset
 from data.history.files import FOLDER, Damaged, day_files, day_folders, why_unreadable
 from data.history.lease import Lease
-from data.history.tables import aligned, by_part, keys_of, newest_of, says_the_same, with_keys, without_keys
+from data.history.tables import (
+    aligned,
+    by_part,
+    keys_of,
+    newest_of,
+    says_the_same,
+    schema_part,
+    with_keys,
+    without_keys,
+)
 
 DAMAGED = "damaged"
 ROWS = "rows"
+_MARK = b"fullwarp_changed"
 
 
 class HistoryStore:
@@ -40,21 +52,29 @@ class HistoryStore:
         Each row replaces the one with its key in that day, wherever it is there. Files of which nothing changes are
         left as they are. A damaged file is set aside first.
         """
-        dataset = DATASETS[name]
-        return sum(self._put_part(dataset, day, part, found) for (day, part), found in by_part(dataset, rows).items())
+        dataset, by_day = DATASETS[name], defaultdict[date, dict[str, pa.Table]](dict)
+        for (day, part), found in by_part(dataset, rows).items():
+            by_day[day][part] = found
+        return sum(self._put_day(dataset, day, parts) for day, parts in by_day.items())
 
     def drop(self, name: str, day: date, keys: pa.Array) -> int:
         """Take the rows with these keys out of a day (they were written to another) and give how many files changed."""
         return self._drop(DATASETS[name], self._folder(name, day), keys)
 
-    def change(self, name: str, day: date, change: Callable[[pa.Table], pa.Table]) -> int:
-        """Replace each file of a day by what `change` makes of it; one that stays the same is left alone."""
+    def change(self, name: str, day: date, change: Callable[[pa.Table], pa.Table], mark: str = "") -> int:
+        """Replace each file of a day by what `change` makes of it, and give how many changed.
+
+        One that stays the same is left alone, and so is one that already bears the `mark` of this change, which goes
+        away when rows are written to it.
+        """
         dataset, changed = DATASETS[name], 0
         for path in day_files(self._folder(name, day)):
+            if mark and why_unreadable(path) is None and _mark_of(path) == mark:
+                continue
             old = self._read(dataset, path)
             new = None if old is None else change(old)
-            if new is not None and not new.equals(old):
-                self._write(dataset, path, new)
+            if new is not None and (mark or not new.equals(old)):
+                self._write(dataset, path, _marked(new, mark))
                 changed += 1
         return changed
 
@@ -64,6 +84,8 @@ class HistoryStore:
         remove_leftovers(folder)
         whole = folder / f"{ROWS}.parquet"
         parts = [path for path in day_files(folder) if path != whole]
+        if not parts:
+            return False
         found = {path: table for path in [*parts, whole] if (table := self._read(dataset, path)) is not None}
         if not any(path in found for path in parts):
             return False
@@ -84,12 +106,18 @@ class HistoryStore:
     def days(self, name: str) -> list[date]:
         return [day for day, _ in day_folders(self.directory, name)]
 
-    def read(self, name: str, day: date, columns: Iterable[str] | None = None) -> pa.Table:
-        """All rows of a day as they are in its files (a key may be there twice); damaged files are set aside."""
+    def read(
+        self, name: str, day: date, columns: Sequence[str] | None = None, job_ids: pa.Array | None = None
+    ) -> pa.Table:
+        """Rows of a day as they are in its files (a key may be there twice), all or those of some raw job ids.
+
+        A damaged file is set aside.
+        """
         dataset = DATASETS[name]
-        tables = [self._read(dataset, path) for path in day_files(self._folder(name, day))]
-        whole = pa.concat_tables([dataset.schema.empty_table(), *(table for table in tables if table is not None)])
-        return whole if columns is None else whole.select(list(columns))
+        wanted = None if job_ids is None else pc.is_in(pc.field("job_id"), value_set=job_ids)
+        tables = [self._read(dataset, path, columns, wanted) for path in day_files(self._folder(name, day))]
+        schema = schema_part(dataset, columns)
+        return pa.concat_tables([schema.empty_table(), *(table for table in tables if table is not None)])
 
     def write_text(self, path: Path, text: str, name: str) -> None:
         """Replace a small file beside the datasets."""
@@ -97,20 +125,25 @@ class HistoryStore:
         with _explained(path):
             replace_file(path, lambda beside: _write_private(beside, text), self.reached, name)
 
-    def _put_part(self, dataset: Dataset, day: date, part: str, rows: pa.Table) -> int:
+    def _put_day(self, dataset: Dataset, day: date, parts: Mapping[str, pa.Table]) -> int:
+        """A day that is one file already stays one: then a crash may have left parts of it, with older rows."""
         folder = self._folder(dataset.name, day)
         remove_leftovers(folder)
         whole = folder / f"{ROWS}.parquet"
-        path = whole if not part or whole.exists() else folder / f"{ROWS}-{part}.parquet"
+        if "" not in parts and not whole.exists():
+            return sum(self._merge(dataset, folder / f"{ROWS}-{part}.parquet", rows) for part, rows in parts.items())
+        rows = pa.concat_tables(parts.values())
+        return self._merge(dataset, whole, rows) + self._drop(dataset, folder, keys_of(dataset, rows), but=whole)
+
+    def _merge(self, dataset: Dataset, path: Path, rows: pa.Table) -> int:
         rows = newest_of(dataset, rows)
         keys = keys_of(dataset, rows)
         old = self._read(dataset, path)
-        changed = 0
-        if old is None or not says_the_same(with_keys(dataset, old, keys), rows):
-            kept = [] if old is None else [without_keys(dataset, old, keys)]
-            self._write(dataset, path, newest_of(dataset, pa.concat_tables([*kept, rows])))
-            changed = 1
-        return changed + self._drop(dataset, folder, keys, but=path)
+        if old is not None and says_the_same(with_keys(dataset, old, keys), rows):
+            return 0
+        kept = [] if old is None else [without_keys(dataset, old, keys)]
+        self._write(dataset, path, newest_of(dataset, pa.concat_tables([*kept, rows])))
+        return 1
 
     def _drop(self, dataset: Dataset, folder: Path, keys: pa.Array, but: Path | None = None) -> int:
         changed = 0
@@ -129,7 +162,13 @@ class HistoryStore:
                 remove_file(path, self.reached, f"{dataset.name} emptied")
         return changed
 
-    def _read(self, dataset: Dataset, path: Path) -> pa.Table | None:
+    def _read(
+        self,
+        dataset: Dataset,
+        path: Path,
+        columns: Sequence[str] | None = None,
+        wanted: pc.Expression | None = None,
+    ) -> pa.Table | None:
         """A file in today's form; None when there is none, or it is damaged and was therefore set aside."""
         if not path.exists():
             return None
@@ -138,7 +177,8 @@ class HistoryStore:
             raise FullwarpError(f"{path}: {reason}", hint="Nothing was written.")
         try:
             if not reason:
-                return aligned(dataset, pq.ParquetFile(path, page_checksum_verification=True).read())
+                found = pq.ParquetFile(path, page_checksum_verification=True).read(columns and list(columns))
+                return aligned(dataset, found if wanted is None else found.filter(wanted), columns)
         except (pa.ArrowException, OSError, ValueError) as err:
             if isinstance(err, OSError) and err.errno in (errno.EACCES, errno.EPERM):
                 raise SettingsError(f"{path} may not be read by this user") from err
@@ -169,6 +209,14 @@ class HistoryStore:
 
     def _folder(self, name: str, day: date) -> Path:
         return self.directory / name / f"{FOLDER}{day.isoformat()}"
+
+
+def _mark_of(path: Path) -> str:
+    return str((pq.read_schema(path).metadata or {}).get(_MARK, b"").decode(errors="replace"))
+
+
+def _marked(table: pa.Table, mark: str) -> pa.Table:
+    return table.replace_schema_metadata({**table.schema.metadata, _MARK: mark.encode()}) if mark else table
 
 
 @contextmanager

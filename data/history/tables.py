@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -24,13 +24,18 @@ def table_of(dataset: Dataset, rows: Iterable[Mapping[str, Any]], collected_at: 
     return pa.Table.from_pylist([{**filled, **row} for row in rows], schema=dataset.schema)
 
 
-def aligned(dataset: Dataset, table: pa.Table) -> pa.Table:
-    """The table in today's form: columns that an earlier version did not know are null."""
-    columns = []
-    for field in dataset.schema:
+def schema_part(dataset: Dataset, names: Sequence[str] | None) -> pa.Schema:
+    """The schema of some columns; None = of all."""
+    return dataset.schema if names is None else pa.schema([dataset.schema.field(name) for name in names])
+
+
+def aligned(dataset: Dataset, table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:
+    """The table (or some of its columns) in today's form: what an earlier version did not know is null."""
+    columns, schema = [], schema_part(dataset, names)
+    for field in schema:
         place = table.schema.get_field_index(field.name)
         columns.append(pa.nulls(table.num_rows, field.type) if place < 0 else table.column(place).cast(field.type))
-    return pa.Table.from_arrays(columns, schema=dataset.schema)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def keys_of(dataset: Dataset, table: pa.Table) -> pa.Array:
