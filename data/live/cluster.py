@@ -14,6 +14,7 @@ from data.live.asking import Asking
 from data.live.coding import read_picture, write_picture
 from data.live.past import PastPictures
 from data.live.picture import Origin, Picture, next_picture
+from data.live.recorded import Recorder, nothing_recorded
 from data.model import Association, ClusterSnapshot, SourceCondition
 from data.protocols import MetricsSource, SchedulerSource
 
@@ -31,7 +32,8 @@ class LiveCluster:
 
     While a new picture loads, the last good one is served; only the very first load, and one after a long silence
     (three times the refresh time, then at most `patience_seconds`), waits. `clock` gives the present as aware UTC.
-    `limits` are the most seconds that one refresh waits for Slurm and for the metrics.
+    `limits` are the most seconds that one refresh waits for Slurm and for the metrics; `recorder` gives what the
+    history holds of a past moment.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class LiveCluster:
         origin: Origin | None = None,
         key: str = "live",
         patience_seconds: float = 3.0,
+        recorder: Recorder = nothing_recorded,
     ) -> None:
         self._scheduler, self._metrics, self._cache, self._clock = scheduler, metrics, cache, clock
         self._refresh, self._limits, self._patience = timedelta(seconds=refresh_seconds), limits, patience_seconds
@@ -56,7 +59,7 @@ class LiveCluster:
         self._guard = threading.Lock()
         self._worker: threading.Thread | None = None
         self._failure: Exception | None = None
-        self._past = PastPictures(scheduler, metrics, self.picture, clock, self._origin)
+        self._past = PastPictures(scheduler, metrics, self.picture, clock, self._origin, recorder)
 
     @property
     def lapse_seconds(self) -> float:
