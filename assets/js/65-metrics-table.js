@@ -29,7 +29,7 @@
     if (value > 0 && value < 0.05) return "<0.1";
     return number(value, Math.abs(value) < 9.95 && Math.abs(value - Math.round(value)) > 1e-9 ? 1 : 0);
   }
-  function hours(value) { return number(value, value < 99.95 ? 1 : 0); }
+  function hours(value) { return number(value, value > 0 && value < 99.95 ? 1 : 0); }
   function shown(column, value) {
     if (value === null || value === undefined) return NOT;
     if (column.kind !== "amount") return ratio(value);

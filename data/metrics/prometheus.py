@@ -85,7 +85,7 @@ class PrometheusSource:
         """Raw samples with start <= time < end added up per (device, job label), for host metrics per (node, job).
 
         A device that jobs share has one row for each of them, with the same samples. Bulk windows of more than
-        `RAW_LIMIT` samples a metric are added up by the server (see `prometheus_stats`). With a scope, an exporter of
+        `RAW_LIMIT` samples in all are added up by the server (see `prometheus_stats`). With a scope, an exporter of
         devices costs two requests and one of hosts one (1.5 million samples each), beside what finds exporters.
         """
         check_metrics(metrics, host=True)

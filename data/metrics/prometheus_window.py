@@ -20,7 +20,8 @@ from data.metrics.registry import METRICS
 from data.metrics.samples import Samples, binned, idle_count
 from data.model import Scope, Series, Window, WindowStat
 
-# Raw samples of one metric beyond which the server adds up instead: about 5 s of reading.
+# Raw samples of one question, over all metrics that can be summed, beyond which the server adds up instead: about
+# 10 s of reading.
 RAW_LIMIT = 3_000_000
 POINT_LIMIT = 11_000
 
@@ -74,7 +75,7 @@ class WindowReader:
         if not wanted or interval is None:
             return []
         devices = RawReader(self._connection, self._site, self.dropped).count(bound, span)
-        return wanted if devices * span.seconds / interval > RAW_LIMIT else []
+        return wanted if devices * len(wanted) * span.seconds / interval > RAW_LIMIT else []
 
     def _sums(self, bound: BoundDialect, name: str, span: Span, interval: float | None) -> list[Sums]:
         """The server's sums, with the devices that have an impossible extreme read again sample by sample."""
