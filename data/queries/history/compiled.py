@@ -1,0 +1,122 @@
+"""Questions as SQL, compiled once for each form of question: Ibis takes longer to compile one than DuckDB to answer it.
+
+The times of the range stand in the compiled text as marks, and are put in when it is run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from data.history.columns import HOURS
+from data.history.datasets import DATASETS
+from data.queries.history.reading import Range
+from data.queries.history.relations import DIMENSIONS, KEYS, Tables
+
+_KEPT = 256
+# Four moments in which no cluster ran.
+MARKS = Range(*(datetime(1801, 2, 3, 4, 5, number, tzinfo=UTC) for number in range(4)))
+_IN_NODES = (*KEYS, "hour", *DIMENSIONS, "account_path", "state")
+Table = Any
+Expression = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`tables` are those that the text names."""
+
+    sql: str
+    tables: tuple[str, ...]
+
+    def of(self, span: Range) -> str:
+        """The text for this range."""
+        text = self.sql
+        for mark, time in zip(_times(MARKS), _times(span), strict=True):
+            text = text.replace(_as_ibis_writes(mark), f"TIMESTAMPTZ '{time.isoformat()}'")
+        return text
+
+
+def _times(span: Range) -> tuple[datetime, ...]:
+    return (span.since, span.until, span.first_hour, span.end_hour)
+
+
+@lru_cache(maxsize=8)
+def _as_ibis_writes(moment: datetime) -> str:
+    import ibis
+
+    text = str(ibis.to_sql(ibis.literal(moment), dialect="duckdb"))
+    return text.removeprefix("SELECT").rpartition(" AS ")[0].strip()
+
+
+class CompiledQuestions:
+    """The texts that were made, the latest ones kept."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, Compiled] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: Hashable, build: Callable[[], Expression]) -> Compiled:
+        with self._guard:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        made = compiled(build())
+        with self._guard:
+            self._known[key] = made
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return made
+
+
+def compiled(expression: Expression) -> Compiled:
+    """The SQL of DuckDB for an expression over named tables."""
+    import ibis
+    from ibis.expr import operations
+
+    names = {table.name for table in expression.as_table().op().find(operations.UnboundTable)}
+    return Compiled(str(ibis.to_sql(expression, dialect="duckdb")), tuple(sorted(names)))
+
+
+@lru_cache(maxsize=2)
+def named_tables(has_edges: bool) -> Tables:
+    """The tables by name, whatever engine holds them."""
+    usage = table_of("usage", "usage")
+    edges = table_of("usage", "edges") if has_edges else None
+    return Tables(
+        jobs=table_of("jobs", "jobs"),
+        usage=usage,
+        nodes=split_by_node(usage),
+        before=table_of("usage", "before"),
+        open=table_of("usage", "open"),
+        open_jobs=table_of("jobs", "open_jobs"),
+        edge_jobs=table_of("jobs", "edge_jobs"),
+        edges=edges,
+        crossing_edges=table_of("usage", "crossing_edges") if has_edges else None,
+        node_edges=None if edges is None else split_by_node(edges),
+    )
+
+
+def table_of(dataset: str, name: str) -> Table:
+    return named_table(DATASETS[dataset].schema, name)
+
+
+def named_table(schema: pa.Schema, name: str) -> Table:
+    """A table of this form; all columns may be null, so that rows from anywhere go together."""
+    import ibis
+
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    return ibis.table(ibis.Schema.from_pyarrow(nullable), name=name)
+
+
+def split_by_node(usage: Table) -> Table:
+    """The hours of use by node."""
+    rows = usage.select(*_IN_NODES, "by_node").unnest("by_node")
+    hours = {column.name: rows.by_node[column.name] for column in HOURS}
+    return rows.select(*_IN_NODES, node=rows.by_node["node"], **hours)

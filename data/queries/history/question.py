@@ -1,0 +1,235 @@
+"""One question to history: who asks, what, and the relations that answer it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from data.errors import CannotKnow, SettingsError, SourceGarbled, SourceUnreachable
+from data.model import Viewer
+from data.queries.history import narrowing
+from data.queries.history.compiled import MARKS, CompiledQuestions, compiled, named_table, named_tables
+from data.queries.history.groups import IN_TIME, Group
+from data.queries.history.measures import measures_of
+from data.queries.history.model import ReportQuery
+from data.queries.history.reading import Range, Reading, range_of
+from data.queries.history.relations import (
+    PATH_SEPARATOR,
+    Tables,
+    Wanted,
+    attempts,
+    by_node,
+    in_time,
+    path_of,
+)
+from data.sources import Sources
+
+Table = Any
+
+T = TypeVar("T")
+TRIES = 3
+HOUR = timedelta(hours=1)
+HOURS_SCHEMA = pa.schema([("hour", pa.timestamp("us", tz="UTC")), ("bucket", pa.string())])
+_COMPILED = CompiledQuestions()
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass
+class Question:
+    """What is asked, over the tables of any engine. `rates` are the costs by the name of the model in the rows."""
+
+    viewer: Viewer
+    query: ReportQuery
+    reading: Reading
+    zone: ZoneInfo
+    rates: Mapping[str, float]
+    department_rows: Mapping[str, str]
+    name_pattern: str = ""
+
+    @property
+    def tables(self) -> Tables:
+        return named_tables(self.reading.has_edges)
+
+    def asking(self, **changes: Any) -> Question:
+        """The same with changes to the query, over the same range."""
+        return replace(self, query=replace(self.query, **changes))
+
+    def run(self, name: str, build: Callable[[], Any], *more: Hashable) -> list[dict[str, Any]]:
+        """The rows of the expression that `build` makes, which depends on this question, `name` and `more` alone."""
+        form = replace(self.query, since=MARKS.since, until=MARKS.until)
+        key = (name, form, self.viewer, self.reading.has_edges, self._rates_and_departments, *more)
+        found = _COMPILED.get(key, build)
+        if "hours" in found.tables:
+            self.reading.give("hours", self._hours())
+        rows: list[dict[str, Any]] = self.reading.run(found.of(self.reading.span), found.tables).to_pylist()
+        return rows
+
+    @cached_property
+    def _rates_and_departments(self) -> Hashable:
+        wanted = self.query.filter.departments
+        return tuple(sorted(self.rates.items())), tuple(sorted(self.departments.items())) if wanted else ()
+
+    @cached_property
+    def departments(self) -> Mapping[str, str]:
+        """The department of every account in the tables: its own, or that of the nearest account above it."""
+        if not self.department_rows:
+            return {}
+        found: dict[str, str] = {}
+        for rows in (self.tables.jobs, self.tables.usage):
+            text = compiled(rows.select("account", path=path_of(rows)).distinct())
+            accounts = self.reading.run(text.sql, text.tables).to_pylist()
+            found |= {row["account"]: name for row in accounts if (name := self.department_of(row["path"])) is not None}
+        return found
+
+    def department_of(self, path: str | None) -> str | None:
+        above = reversed((path or "").split(PATH_SEPARATOR))
+        return next((self.department_rows[name] for name in above if name in self.department_rows), None)
+
+    def allowed(self, rows: Table) -> Table:
+        wanted = self.query.filter
+        departments = self.departments if wanted.departments else {}
+        return narrowing.fitting(wanted, narrowing.visible(self.viewer, rows), departments)
+
+    def wanted(self, *measures: str) -> Wanted:
+        names = dict.fromkeys((*measures_of(self.query.columns), *self._means, *measures))
+        return Wanted(tuple(names), self.allowed, narrowing.ended_as(self.query.filter), self.rates)
+
+    @property
+    def _means(self) -> tuple[str, ...]:
+        return measures_of(["gpu_memory_used_bytes"]) if self.query.filter.gpu_memory_gib is not None else ()
+
+    @property
+    def selects_by_means(self) -> bool:
+        return self.query.filter.utilization is not None or self.query.filter.gpu_memory_gib is not None
+
+    def parts(self, *measures: str) -> Table:
+        """The attempts of the question, split by what it is grouped by: `node`, or `bucket` of time."""
+        wanted = self.wanted(*measures)
+        nodes = sorted(self.query.filter.nodes)
+        buckets = self.buckets if self.query.by in IN_TIME else None
+        if nodes or self.query.by is Group.NODE:
+            found = by_node(self.tables, MARKS, wanted, nodes, buckets)
+        elif buckets is not None:
+            found = in_time(self.tables, MARKS, wanted, buckets)
+        else:
+            return narrowing.with_means(self.query.filter, attempts(self.tables, MARKS, wanted))
+        return self._with_means(found)
+
+    def _with_means(self, parts: Table) -> Table:
+        """Of attempts that are split, those whose means over the whole range fit."""
+        if not self.selects_by_means:
+            return parts
+        whole = attempts(self.tables, MARKS, self.wanted())
+        keys = ["cluster", "job_id", "submit_time", "start_time"]
+        return parts.semi_join(narrowing.with_means(self.query.filter, whole), keys)
+
+    @property
+    def buckets(self) -> Table:
+        """Every hour that the range touches, with its bucket: `hour`, `bucket`."""
+        return named_table(HOURS_SCHEMA, "hours")
+
+    def _hours(self) -> pa.Table:
+        name = week_hour_name if self.query.by is Group.WEEK_HOUR else day_name
+        hours = list(hours_of(self.reading.span, self.zone))
+        columns = ([hour for hour, _ in hours], [name(local) for _, local in hours])
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, HOURS_SCHEMA, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=HOURS_SCHEMA)
+
+
+def hours_of(span: Range, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
+    """The UTC hours that the range touches, each with its begin in site time."""
+    hour = span.since.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    while hour < span.until:
+        yield hour, hour.astimezone(zone)
+        hour += HOUR
+
+
+def day_name(local: datetime) -> str:
+    return local.date().isoformat()
+
+
+def week_hour_name(local: datetime) -> str:
+    return f"{local.weekday()} {local.hour:02}"
+
+
+def ask(viewer: Viewer, sources: Sources, query: ReportQuery, answer: Callable[[Question], T]) -> T:
+    """Answer from the history that the settings name.
+
+    A file may be replaced or vanish while it is read: then everything is read again, at most three times. Raises
+    CannotKnow without a history, SourceUnreachable for a folder that cannot be read, SourceTimeout, SourceGarbled.
+    """
+    directory = sources.settings.history.directory
+    if directory is None:
+        raise CannotKnow(
+            "no history is kept here",
+            hint="Set history.directory and run `fullwarp collect`; see docs/how-to/history.md.",
+        )
+    failed: Exception | None = None
+    for _ in range(TRIES):
+        with sources.engine.connection() as cursor:
+            reading = Reading(cursor, directory, range_of(query.since, query.until))
+            try:
+                return answer(_question(viewer, sources, query, reading))
+            except OSError as err:
+                failed = err
+            except Exception as err:
+                if not _is_of_engine(err):
+                    raise
+                failed = err
+                reading.leave_out_damaged()
+    if isinstance(failed, OSError):
+        raise SourceUnreachable(
+            f"history.directory: {directory} cannot be read: {failed}", hint="See Health."
+        ) from failed
+    raise SourceGarbled(f"history cannot be read: {str(failed).splitlines()[0][:300]}", hint="See Health.") from failed
+
+
+def _is_of_engine(err: Exception) -> bool:
+    import duckdb
+
+    return isinstance(err, duckdb.Error)
+
+
+def _question(viewer: Viewer, sources: Sources, query: ReportQuery, reading: Reading) -> Question:
+    settings = sources.settings
+    return Question(
+        viewer=viewer,
+        query=query,
+        reading=reading,
+        zone=ZoneInfo(settings.site_timezone),
+        rates=settings.history.gpu_hour_rates,
+        department_rows=department_rows(settings.history.departments_file),
+        name_pattern=settings.applications.name_pattern,
+    )
+
+
+def department_rows(path: Path | None) -> Mapping[str, str]:
+    """The departments by account, from the CSV that the settings name. Raises SettingsError for a wrong file."""
+    if path is None:
+        return {}
+    try:
+        status = path.stat()
+        return _department_rows(path, status.st_mtime_ns, status.st_size)
+    except (OSError, UnicodeDecodeError, csv.Error) as err:
+        raise SettingsError(f"history.departments_file: {path} cannot be read: {err}") from err
+
+
+@lru_cache(maxsize=4)
+def _department_rows(path: Path, modified: int, size: int) -> Mapping[str, str]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        if not {"account", "department"} <= set(rows.fieldnames or ()):
+            raise SettingsError(
+                f"history.departments_file: {path} has the columns {', '.join(rows.fieldnames or ()) or 'none'}",
+                hint="Its first line must name the columns account and department.",
+            )
+        pairs = [((row["account"] or "").strip(), (row["department"] or "").strip()) for row in rows]
+    return {account: department for account, department in pairs if account and department}

@@ -1,0 +1,136 @@
+"""THE report: figures by group over any range, as far as the viewer may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from data.errors import BadRequest
+from data.model import Role, Viewer
+from data.queries.history.grouping import Place, Sums, ordered
+from data.queries.history.groups import COLUMNS, IN_TIME, Group
+from data.queries.history.model import HistoryState, Report, ReportQuery, ReportRow, Value, WaitRow
+from data.queries.history.question import Question, ask
+from data.queries.history.state import state_of
+from data.queries.history.summing import Summed, summed
+from data.queries.history.values import values_of
+from data.queries.history.waits import waits_by_group, waits_by_size
+from data.sources import Sources
+
+_WAITS = ("wait_p50_seconds", "wait_p90_seconds", "waits")
+# What is public of everybody: it names neither people nor their jobs.
+PUBLIC_GROUPS = frozenset({Group.NONE, Group.PARTITION, Group.QOS, Group.MODEL, Group.SIZE, *IN_TIME})
+PUBLIC_FILTERS = frozenset({"partitions", "qos", "models", "sizes"})
+_Waits = tuple[tuple[WaitRow, ...], dict[str, WaitRow]]
+
+
+def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
+    """Answer with the figures of the attempts that ran in the range, by group, and of all together.
+
+    Raises CannotKnow where no history is kept, BadRequest, SourceError.
+    """
+    wants_waits = any(name in query.columns for name in _WAITS)
+
+    def answer(question: Question) -> tuple[Summed, _Waits, HistoryState]:
+        found = summed(question)
+        shown = _shown(query, found)
+        waits = (waits_by_size(question), _waits(question, found, shown)) if wants_waits else ((), {})
+        return found, waits, state_of(viewer, question.reading)
+
+    found, waits, state = ask(viewer, sources, query, answer)
+    before = _before(viewer, sources, query) if query.compare else None
+    of_all = {one.size: one for one in waits[0][:1]}
+    total = _row(query, found, None, of_all, before)
+    if query.by is Group.NONE:
+        rows: tuple[ReportRow, ...] = (total,) if found.groups else ()
+    else:
+        rows = tuple(_row(query, found, place, waits[1], before) for place in _shown(query, found))
+    return Report(query, rows, total, found.groups, waits[0], state, sources.settings.history.currency)
+
+
+def cluster_report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
+    """The same of everybody, for everybody: only by and of what names nobody.
+
+    Raises BadRequest for a question whose answer would, and as `report`.
+    """
+    used = [one.name for one in fields(query.filter) if getattr(query.filter, one.name)]
+    if query.by not in PUBLIC_GROUPS or not PUBLIC_FILTERS.issuperset(used):
+        raise BadRequest(
+            f"the report of the whole cluster is not given by {query.by.value}"
+            + "".join(f", of {name}" for name in used),
+            hint=f"By {', '.join(sorted(PUBLIC_GROUPS))}; of {', '.join(sorted(PUBLIC_FILTERS))}.",
+        )
+    found = report(replace(viewer, role=Role.STAFF), sources, query)
+    return found if viewer.is_staff else replace(found, state=replace(found.state, damaged=()))
+
+
+def ranking(
+    viewer: Viewer, sources: Sources, query: ReportQuery, of: str = "gpu_hours_wasted", most: int = 10
+) -> tuple[ReportRow, ...]:
+    """The groups with the largest value of a column, largest first; groups without a value are left out.
+
+    Raises BadRequest for an unknown column, and as `report`.
+    """
+    if of not in COLUMNS:
+        raise BadRequest(f"there is no column {of[:60]}", hint=f"Such as {', '.join(list(COLUMNS)[:12])}.")
+    columns = tuple(dict.fromkeys((*query.columns, of)))
+    found = report(viewer, sources, replace(query, sort=f"-{of}", limit=most, columns=columns))
+    return tuple(row for row in found.rows if row.value(of) is not None)
+
+
+def _before(viewer: Viewer, sources: Sources, query: ReportQuery) -> Summed:
+    earlier = replace(query, since=query.since - query.length, until=query.since)
+    return ask(viewer, sources, earlier, summed)
+
+
+def _waits(question: Question, found: Summed, shown: Sequence[Place]) -> dict[str, WaitRow]:
+    pairs = [(raw, str(number)) for number, place in enumerate(shown) for raw in found.raw.get(place, ())]
+    by_number = waits_by_group(question, pairs)
+    return {_name(place): by_number[str(number)] for number, place in enumerate(shown) if str(number) in by_number}
+
+
+def _name(place: Place) -> str:
+    return f"{place.parent}/{place.level}/{place.key}"
+
+
+def _shown(query: ReportQuery, found: Summed) -> list[Place]:
+    if query.by is Group.JOB:
+        return list(found.rows)
+    places = ordered(found.rows, query.by)
+    name = query.sort.removeprefix("-")
+    if name == "name":
+        places = places[::-1] if query.sort.startswith("-") else places
+    elif query.by not in IN_TIME or query.sort != ReportQuery(query.since, query.until).sort:
+        values = {place: _values(query, found.rows[place], found.total).get(name) for place in places}
+        known = [place for place in places if values[place] is not None]
+        known.sort(key=lambda place: values[place] or 0.0, reverse=query.sort.startswith("-"))
+        places = known + [place for place in places if values[place] is None]
+    return places if query.limit is None else places[: query.limit]
+
+
+def _row(
+    query: ReportQuery, found: Summed, place: Place | None, waits: dict[str, WaitRow], before: Summed | None
+) -> ReportRow:
+    """One group, or all (`place` None)."""
+    sums = found.total if place is None else found.rows[place]
+    values = _values(query, sums, found.total)
+    wait = waits.get("" if place is None else _name(place))
+    values |= {name: value for name, value in _wait_values(wait).items() if name in query.columns}
+    previous = None
+    if before is not None:
+        earlier = before.total if place is None else before.rows.get(place, {})
+        previous = _values(query, earlier, before.total)
+    if place is None:
+        return ReportRow(None, "All", values, previous)
+    about = found.about.get(place, {})
+    return ReportRow(place.key, place.label, values, previous, place.level, place.parent, about)
+
+
+def _values(query: ReportQuery, sums: Sums, total: Sums) -> dict[str, Value]:
+    return values_of(sums, total, query.columns)
+
+
+def _wait_values(wait: WaitRow | None) -> dict[str, Value]:
+    if wait is None:
+        return {"wait_p50_seconds": None, "wait_p90_seconds": None, "waits": 0}
+    return {"wait_p50_seconds": wait.p50_seconds, "wait_p90_seconds": wait.p90_seconds, "waits": wait.jobs}

@@ -1,0 +1,37 @@
+"""What an answer from history stands on, in words and dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from data.model import Viewer
+from data.queries.history.model import HistoryState
+from data.queries.history.reading import Reading
+
+
+def state_of(viewer: Viewer, reading: Reading) -> HistoryState:
+    """The days of which there are hours, when the newest row was written, and what was left out."""
+    days = [*reading.usage.days, *reading.jobs.days]
+    inside = [day for day in days if reading.span.since.date() <= day <= reading.span.until.date()]
+    written = [one.last_collected for one in reading.usage.footers if one.last_collected is not None]
+    damaged = tuple(f"{one.path}: {one.reason}" for one in reading.damaged)
+    return HistoryState(
+        first=min(inside, default=None),
+        last=max(inside, default=None),
+        collected_at=max(written, default=None),
+        damaged_files=len(damaged),
+        damaged=damaged if viewer.is_staff else (),
+        notes=_notes(reading, inside, len(damaged)),
+    )
+
+
+def _notes(reading: Reading, days: Sequence[date], damaged: int) -> tuple[str, ...]:
+    notes = []
+    if not days:
+        notes.append("There is no history of these days. Run `fullwarp collect` to have it.")
+    elif min(days) > reading.span.since.date():
+        notes.append(f"History begins on {min(days)}: what ran before in the range is not in the numbers.")
+    if damaged:
+        notes.append(f"{damaged} damaged file{'' if damaged == 1 else 's'} of history left out: see Health.")
+    return tuple(notes)

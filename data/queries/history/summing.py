@@ -1,0 +1,130 @@
+"""The sums of a question: of all, and of each of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from data.errors import BadRequest
+from data.queries.history.grouping import Place, Sums, add, place_of, places_of, raw_group
+from data.queries.history.groups import IN_TIME, Group
+from data.queries.history.question import Question
+from data.queries.history.relations import DIMENSIONS, KEYS
+
+Table = Any
+
+MOST_JOBS = 100_000
+# A job that is in several groups counts in each, and once in all.
+SPLIT = frozenset({Group.NODE, *IN_TIME})
+_COUNTED = ("jobs", "jobs_without_gpu_count", "jobs_apportioned", "memory_jobs")
+Raw = Mapping[str, Any]
+
+
+@dataclass
+class Summed:
+    """`raw` are the raw groups that went into a place, `about` what is known of a job; `groups` counts all places."""
+
+    total: Sums
+    rows: dict[Place, Sums]
+    groups: int
+    raw: dict[Place, list[Raw]] = field(default_factory=dict)
+    about: dict[Place, Raw] = field(default_factory=dict)
+
+
+def summed(question: Question) -> Summed:
+    """Add up by group; of jobs only the first ones in the order of the query."""
+    measures = question.wanted().measures
+    if question.query.by is Group.JOB:
+        return _jobs(question, measures)
+    found = [row for row in question.run("sums", lambda: _sums(question, measures)) if row["jobs"]]
+    total = total_of(found, measures)
+    if question.query.by in SPLIT:
+        names = [name for name in _COUNTED if name in measures]
+        total |= {name: value or 0.0 for name, value in question.run("once", lambda: _once(question, names))[0].items()}
+    return _folded(question, found, measures, total)
+
+
+def _sums(question: Question, measures: Sequence[str]) -> Table:
+    parts = question.parts()
+    raw = raw_group(question.query.by, parts)
+    sums = {name: parts[name].sum() for name in measures}
+    return parts.group_by(raw).agg(**sums) if raw else parts.agg(**sums)
+
+
+def _once(question: Question, names: Sequence[str]) -> Table:
+    """What is counted in jobs, each once."""
+    parts = question.parts()
+    jobs = parts.group_by(list(KEYS)).agg(**{name: parts[name].max() for name in names})
+    return jobs.agg(**{name: jobs[name].sum() for name in names})
+
+
+def total_of(rows: Iterable[Raw], measures: Sequence[str]) -> Sums:
+    total: Sums = {}
+    for row in rows:
+        for name in measures:
+            add(total, name, row[name])
+    return total
+
+
+def _folded(question: Question, found: Sequence[Raw], measures: Sequence[str], total: Sums) -> Summed:
+    made = Summed(total, {}, 0)
+    for row in found:
+        for place in places_of(question, row):
+            sums = made.rows.setdefault(place, {})
+            for name in measures:
+                add(sums, name, row[name])
+            made.raw.setdefault(place, []).append({name: value for name, value in row.items() if name not in measures})
+    made.groups = len(made.rows)
+    return made
+
+
+def _jobs(question: Question, measures: Sequence[str]) -> Summed:
+    whole = question.asking(by=Group.NONE)
+    total = whole.run("sums", lambda: _sums(whole, measures))[0]
+    limit = min(question.query.limit or MOST_JOBS, MOST_JOBS)
+    found = question.run("jobs", lambda: _first(question, limit), limit)
+    made = Summed(total_of([total], measures), {}, int(total["jobs"] or 0))
+    for row in found:
+        place = place_of(Group.JOB, row)
+        made.rows[place] = {name: row[name] for name in measures}
+        made.raw[place] = [{name: row[name] for name in KEYS}]
+        made.about[place] = {name: row[name] for name in (*KEYS, *DIMENSIONS, "state", "end_time")}
+    return made
+
+
+def _first(question: Question, limit: int) -> Table:
+    parts = question.parts()
+    return parts.order_by(_order(question.query.sort, parts)).limit(limit)
+
+
+def _order(sort: str, parts: Table) -> list[Any]:
+    """The order of jobs, in the engine; ties by key, so that it is always the same."""
+    import ibis
+
+    name = sort.removeprefix("-")
+    if name not in _ORDERS:
+        raise BadRequest(f"jobs cannot be sorted by {name[:60]}", hint=f"Sort by {', '.join(_ORDERS)}.")
+    value = _ORDERS[name](parts)
+    first = ibis.desc(value, nulls_first=False) if sort.startswith("-") else ibis.asc(value, nulls_first=False)
+    return [first, *(parts[key] for key in KEYS)]
+
+
+def _measured(rows: Table) -> Any:
+    return rows.gpu_hours_measured.fill_null(0.0)
+
+
+_ORDERS: dict[str, Callable[[Table], Any]] = {
+    "gpu_hours_allocated": lambda rows: rows.gpu_hours_allocated,
+    "gpu_hours_measured": _measured,
+    "gpu_hours_used": lambda rows: rows.gpu_hours_used,
+    "gpu_hours_idle": lambda rows: rows.gpu_hours_idle,
+    "gpu_hours_wasted": lambda rows: rows.gpu_hours_measured - rows.gpu_hours_used,
+    "gpu_hours_partly_used": lambda rows: (
+        rows.gpu_hours_measured - rows.gpu_hours_used - rows.gpu_hours_idle.fill_null(0.0)
+    ),
+    "gpu_hours_not_measured": lambda rows: rows.gpu_hours_allocated - _measured(rows),
+    "utilization": lambda rows: rows.gpu_hours_used / rows.gpu_hours_measured.nullif(0),
+    "coverage": lambda rows: rows.gpu_hours_measured / rows.gpu_hours_allocated.nullif(0),
+    "name": lambda rows: rows.job_id,
+}
