@@ -29,7 +29,10 @@ class HistorySettings(Section):
     )
     reread_days: int = Field(14, ge=1, le=400, description="How far back they are read again every night, in days.")
     late_usage_days: int = Field(
-        7, ge=0, le=400, description="For how long after its end a job without measured use is looked at again, in days."
+        7,
+        ge=0,
+        le=400,
+        description="For how long after its end a job without measured use is looked at again, in days.",
     )
     snapshot_minutes: float = Field(
         5.0, ge=1, le=60, allow_inf_nan=False, description="How often nodes, jobs and devices are recorded, in minutes."
@@ -50,4 +53,13 @@ class HistorySettings(Section):
     )
     pseudonym_key_file: Path | None = Field(
         None, description="File with the secret that pseudonyms are made with; empty = one in the history's folder."
+    )
+    report_threads: int = Field(2, ge=1, le=256, description="Threads of each process for reports.")
+    report_memory: str = Field(
+        "1GB",
+        pattern=r"^\d+(\.\d+)? ?(MB|GB|TB|MiB|GiB|TiB)$",
+        description="Memory of each process for reports, such as 1GB.",
+    )
+    reports_at_once: int = Field(
+        2, ge=1, le=64, description="Reports that each process makes at once; others wait their turn."
     )
