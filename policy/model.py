@@ -184,5 +184,5 @@ class JobVerdict:
 
 
 def worst(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """The worst in the order low, unknown, calculating, ok, exempt; of equals the first."""
-    return min(verdicts, key=lambda one: WORST_FIRST[one.status])
+    """The worst in the order low, unknown, calculating, ok, exempt; of several low ones the first that is acted on."""
+    return min(verdicts, key=lambda one: (WORST_FIRST[one.status], one.status is Status.LOW and not one.is_acted_on))

@@ -45,11 +45,14 @@ def is_suspicious(devices: Sequence[NodeDevice]) -> bool:
 
 
 def zero_trouble(
-    node: str, devices: Sequence[NodeDevice], job_id: int, run_seconds: float, interval_seconds: float
+    node: str, devices: Sequence[NodeDevice], own_ids: frozenset[int], run_seconds: float, interval_seconds: float
 ) -> Trouble | None:
-    """What to say when all devices, or all jobs, of a node turned idle within one interval while the job ran."""
+    """What to say when all devices, or all jobs, of a node turned idle within one interval while the job ran.
+
+    `own_ids` are the job's raw ids.
+    """
     jobs = {one for device in devices for one in device.job_ids}
-    own = _last(device for device in devices if job_id in device.job_ids)
+    own = _last(device for device in devices if device.job_ids & own_ids)
     if own is None or own[0] >= run_seconds or not is_suspicious(devices):
         return None
     every = [device.turned for device in devices]
@@ -60,7 +63,7 @@ def zero_trouble(
         text = f"all jobs on {node} turned idle at once"
     else:
         return None
-    return Trouble(Doubt.NODE_ZERO, node, text, own[0], is_one_jobs=len(jobs) == 1)
+    return Trouble(Doubt.NODE_ZERO, node, text, own[0], is_one_jobs=jobs <= own_ids)
 
 
 def xid_trouble(node: str, label: str, low: float | None, high: float | None, window: float) -> Trouble | None:

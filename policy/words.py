@@ -11,6 +11,8 @@ from settings import RuleKind
 
 def calculating_words(rule: Rule, job: Job, clean: float) -> str:
     """What the rule waits for."""
+    if job.suspended_seconds > 0 and job.resumed_time is None:
+        return "It was suspended, and Slurm does not say when it was resumed."
     ran = "It was suspended, and has run since then" if job.suspended_seconds > 0 else "It has run"
     return f"{ran} for {duration(clean)}; the rule needs {duration(rule.needs_seconds)}."
 

@@ -7,12 +7,12 @@ joined by `or`. Nodes with an impossible value, and exporters whose metrics no s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from data.metrics.devices import sight
+from data.metrics.devices import Sighting, sight
 from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels, vector
 from data.metrics.prometheus_http import Connection
@@ -44,6 +44,11 @@ class Added:
     restarts: dict[str, float] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+
+    def add(self, sums: Sequence[WindowSum], rank: int) -> None:
+        self.sums += sums
+        self.ranks += [rank] * len(sums)
 
 
 class SumsReader:
@@ -71,7 +76,8 @@ class SumsReader:
         for bound, interval in exporters:
             raw = [ask for ask in asks if ask.metric in bound.formulas and not _is_summed(bound, ask)]
             if raw:
-                added.sums += self._raw(bound, interval, raw, end, nodes, added)
+                added.add(self._raw(bound, interval, raw, end, nodes, added), bound.rank)
+        added.sums = best_exporter(added.sums, added.ranks)
         return added
 
     def _take(
@@ -91,39 +97,34 @@ class SumsReader:
                 found[owner, metric, float(window or 0), tuple(labels.items())][stat] = value
         for bound, interval in exporters:
             mine = [(key, stats) for key, stats in found.items() if key[0] == bound.id]
-            doubtful: dict[str, set[str]] = defaultdict(set)
-            kept = []
-            for key, stats in mine:
-                made = self._sum(bound, key, stats)
-                if made is None:
-                    continue
+            added.add(self._screened(bound, interval, mine, asks, end, added), bound.rank)
+
+    def _screened(
+        self,
+        bound: BoundDialect,
+        interval: float | None,
+        rows: Sequence[tuple[_Key, dict[str, float]]],
+        asks: Sequence[SumAsk],
+        end: float,
+        added: Added,
+    ) -> list[WindowSum]:
+        """The sums of one exporter; nodes with an impossible value are read again sample by sample."""
+        seen: dict[tuple[tuple[str, str], ...], Sighting | None] = {}
+        doubtful: dict[str, set[str]] = defaultdict(set)
+        kept: list[WindowSum] = []
+        for key, stats in rows:
+            if key[3] not in seen:
+                seen[key[3]] = sight(bound.dialect, self._site, dict(key[3]))
+            made = _sum(bound, seen[key[3]], key, stats)
+            if made is not None:
                 kept.append(made)
                 if _is_doubtful(made, bound.formulas[made.metric][0]):
                     doubtful[made.metric].add(made.node)
-            added.sums += [one for one in kept if one.node not in doubtful.get(one.metric, ())]
-            for metric, names in doubtful.items():
-                again = [ask for ask in asks if ask.metric == metric]
-                added.sums += self._raw(bound, interval, again, end, frozenset(names), added)
-
-    def _sum(self, bound: BoundDialect, key: _Key, stats: dict[str, float]) -> WindowSum | None:
-        who = sight(bound.dialect, self._site, dict(key[3]))
-        if who is None or who.device is None or "count" not in stats:
-            return None
-        if who.device.slice_id is not None and key[1] in bound.dialect.not_on_slices:
-            return None
-        scale = bound.formulas[key[1]][0].scale
-        total, low, high = (stats.get(name) for name in ("sum", "minimum", "maximum"))
-        return WindowSum(
-            key[1],
-            who.node,
-            who.device,
-            who.job,
-            key[2],
-            int(stats["count"]),
-            None if total is None else total * scale,
-            None if low is None else low * scale,
-            None if high is None else high * scale,
-        )
+        kept = [one for one in kept if one.node not in doubtful.get(one.metric, ())]
+        for metric, names in doubtful.items():
+            again = [ask for ask in asks if ask.metric == metric]
+            kept += self._raw(bound, interval, again, end, frozenset(names), added)
+        return kept
 
     def _restart(self, labels: Labels, window: float, restarts: dict[str, float]) -> None:
         hosts = [text for name, text in labels.items() if name not in {INSTANCE, "job"} and text]
@@ -142,6 +143,8 @@ class SumsReader:
     ) -> list[WindowSum]:
         """The same sums from raw samples, screened one by one."""
         longest = max(ask.window_seconds for ask in asks)
+        if nodes is None and all(ask.nodes is not None for ask in asks):
+            nodes = frozenset().union(*(ask.nodes or () for ask in asks))
         span = Span(round((end - longest) * 1000), round(end * 1000))
         metrics = list(dict.fromkeys(ask.metric for ask in asks))
         reader = RawReader(self._connection, self._site, added.dropped)
@@ -149,6 +152,27 @@ class SumsReader:
         runs = reader.runs(bound, metrics, span, scope, interval)
         added.warnings += reader.warnings
         return [one for run in runs for ask in asks if ask.metric == run.metric for one in _of_run(run, ask, span.end)]
+
+
+def _sum(bound: BoundDialect, who: Sighting | None, key: _Key, stats: Mapping[str, float]) -> WindowSum | None:
+    if who is None or who.device is None or "count" not in stats:
+        return None
+    if who.device.slice_id is not None and key[1] in bound.dialect.not_on_slices:
+        return None
+    scale = bound.formulas[key[1]][0].scale
+    total, low, high = (
+        None if stats.get(name) is None else stats[name] * scale for name in ("sum", "minimum", "maximum")
+    )
+    return WindowSum(key[1], who.node, who.device, who.job, key[2], int(stats["count"]), total, low, high)
+
+
+def best_exporter(sums: Sequence[WindowSum], ranks: Sequence[int]) -> list[WindowSum]:
+    """Of several exporters that give a metric on a node only the one that counts first (the lowest rank)."""
+    best: dict[tuple[str, str], int] = {}
+    for one, rank in zip(sums, ranks, strict=True):
+        key = (one.metric, one.node)
+        best[key] = min(rank, best.get(key, rank))
+    return [one for one, rank in zip(sums, ranks, strict=True) if best[one.metric, one.node] == rank]
 
 
 def sums_query(
@@ -162,22 +186,26 @@ def sums_query(
     arms: list[str] = []
     for bound in dialects:
         for host, matchers in host_choices(bound, site):
-            among = (*matchers, nodes_matcher(host, nodes)) if nodes is not None else matchers
-            arms += _arms(bound, site, host, among, asks)
-            arms += _restart_arms(bound, site, host, among, restarts)
+            for ask in asks:
+                narrow = nodes if ask.nodes is None else ask.nodes
+                arms += _arms(bound, site, host, _among(host, matchers, narrow), ask)
+            arms += _restart_arms(bound, site, host, _among(host, matchers, nodes), restarts)
     return " or ".join(arms)
 
 
-def _arms(bound: BoundDialect, site: Site, host: str, matchers: Sequence[str], asks: Sequence[SumAsk]) -> Iterator[str]:
+def _among(host: str, matchers: Sequence[str], nodes: frozenset[str] | None) -> Sequence[str]:
+    return matchers if nodes is None else (*matchers, nodes_matcher(host, nodes))
+
+
+def _arms(bound: BoundDialect, site: Site, host: str, matchers: Sequence[str], ask: SumAsk) -> Iterator[str]:
+    among = _slices(bound, ask)
+    if ask.metric not in bound.formulas or not _is_summed(bound, ask) or among is None:
+        return
     labels = _labels(bound, site, host)
-    for ask in asks:
-        among = _slices(bound, ask)
-        if ask.metric not in bound.formulas or not _is_summed(bound, ask) or among is None:
-            continue
-        series = series_of(bound, site, [bound.formulas[ask.metric][0].name], [*matchers, *among])
-        for stat in ask.stats:
-            added = f"max by ({labels}) ({_FUNCTIONS[stat]}({series}[{milliseconds(ask.window_seconds)}]))"
-            yield _marked(added, f"{bound.id}/{ask.metric}/{ask.window_seconds!r}/{stat}")
+    series = series_of(bound, site, [bound.formulas[ask.metric][0].name], [*matchers, *among])
+    for stat in ask.stats:
+        added = f"max by ({labels}) ({_FUNCTIONS[stat]}({series}[{milliseconds(ask.window_seconds)}]))"
+        yield _marked(added, f"{bound.id}/{ask.metric}/{ask.window_seconds!r}/{stat}")
 
 
 def _restart_arms(

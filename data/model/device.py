@@ -144,12 +144,14 @@ class SumAsk:
     """One metric over the last `window_seconds`. `stats` are of sum, count, minimum and maximum.
 
     `instead_of` names the metric for which this one stands in: only devices that lack that one are asked for.
+    `nodes` narrows one ask further than the whole question.
     """
 
     metric: str
     window_seconds: float
     stats: tuple[str, ...] = ("sum", "count", "minimum", "maximum")
     instead_of: str = ""
+    nodes: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,226 @@
+"""The verdicts of all running GPU jobs, as a viewer may see them: two requests to the metrics for everybody.
+
+The same answer serves pages, API, terminal, chat and enforcement. Nothing in here acts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from data.errors import NotFound, SourceError
+from data.model import ClusterSnapshot, Gpu, SourceCondition, SourceState, SumAsk, SumsReading, Viewer
+from data.queries.scope import may_see, scope_source
+from data.sources import Sources
+from policy.asks import asks_about, asks_for, signal_windows
+from policy.doubts import limits_of
+from policy.gather import Sums, Whole, evidence_of, running_jobs, sums_of, with_signals
+from policy.judge import Judging, clean_seconds, judge_job
+from policy.ladder import Episode
+from policy.model import Evidence, JobVerdict, Status
+from policy.position import placed
+from policy.rules import Exemption, Rule, covers, rules_of
+from policy.signs import by_node, nodes_of, suspicious_nodes, troubles_of
+from settings import Settings
+
+# Beyond this share of all nodes, naming them costs the server more than reading all.
+_MOST_NODES_NAMED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ladders:
+    """What the enforcer has written down: episodes by (attempt, rule), and since when each rule acts."""
+
+    episodes: Mapping[object, Episode] = field(default_factory=dict)
+    acting_since: Mapping[str, datetime] = field(default_factory=dict)
+
+
+NO_LADDERS = Ladders()
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictList:
+    """Verdicts that the viewer may see, worst first. `counts` by status are of everybody's jobs, `uncovered` those
+    that no rule is about. `fault` says why nothing new was measured ("" = all answered)."""
+
+    time: datetime
+    verdicts: tuple[JobVerdict, ...]
+    counts: Mapping[Status, int] = field(default_factory=dict)
+    running_gpu_jobs: int = 0
+    uncovered: int = 0
+    wasted_gpu_hours: Mapping[str, float] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    fault: str = ""
+    sources: tuple[SourceState, ...] = ()
+
+
+def verdicts(
+    viewer: Viewer, sources: Sources, *, exemptions: Sequence[Exemption] = (), ladders: Ladders = NO_LADDERS
+) -> VerdictList:
+    """Answer with the verdict of every running GPU job that the viewer may see.
+
+    Asked once per picture however many viewers there are. When the metrics do not answer, verdicts are unknown (or
+    still calculating), and `fault` says so to the staff. Raises SourceError when there is no picture at all.
+    """
+    whole = _everybody(sources, tuple(exemptions))
+    policy, zone = sources.settings.policy, ZoneInfo(sources.settings.site_timezone)
+    by_name = {rule.name: rule for rule in rules_of(policy)}
+    seen = [one for one in whole.verdicts if may_see(viewer, one.job)]
+    placed_here = [placed(one, by_name, ladders.episodes, ladders.acting_since, policy, zone) for one in seen]
+    return VerdictList(
+        time=whole.time,
+        verdicts=tuple(placed_here),
+        counts=whole.counts,
+        running_gpu_jobs=whole.running_gpu_jobs,
+        uncovered=whole.uncovered,
+        wasted_gpu_hours=whole.wasted_gpu_hours,
+        rules=whole.rules,
+        fault=whole.fault if viewer.is_staff or not whole.fault else "the metrics server did not answer",
+        sources=tuple(scope_source(viewer, source) for source in whole.sources),
+    )
+
+
+def verdict(
+    viewer: Viewer,
+    sources: Sources,
+    job_id: str,
+    *,
+    exemptions: Sequence[Exemption] = (),
+    ladders: Ladders = NO_LADDERS,
+) -> JobVerdict:
+    """Answer for one running job, by its raw or written id (123, 123_7, 123+1).
+
+    Raises NotFound for a job that does not run, has no GPU, is covered by no rule or may not be seen.
+    """
+    text = job_id.strip()
+    found = verdicts(viewer, sources, exemptions=exemptions, ladders=ladders).verdicts
+    by_written = [one for one in found if one.job.display_id == text]
+    by_raw = [one for one in found if str(one.job.job_id) == text or str(one.job.het_job_id) == text.split("+")[0]]
+    for one in (*by_written, *by_raw):
+        return one
+    raise NotFound(
+        f"There is no verdict on job {text[:60]}: it does not run with GPUs, no rule covers it, or you may not see it",
+        hint=f"See `fullwarp job {text[:60]}` for what is known of it.",
+    )
+
+
+def _everybody(sources: Sources, exemptions: tuple[Exemption, ...]) -> VerdictList:
+    """Everybody's verdicts of the newest picture, made once whoever asks."""
+    snapshot = sources.live.snapshot()
+    key = ("verdicts", snapshot.version, exemptions)
+    return sources.recent.get(key, lambda: judge_all(sources.settings, sources.metrics, snapshot, exemptions))
+
+
+class Adding(Protocol):
+    """What judging asks of the metrics."""
+
+    def sums(
+        self, asks: Sequence[SumAsk], at: datetime, nodes: frozenset[str] | None = None, restarts: Sequence[float] = ()
+    ) -> SumsReading: ...
+
+
+def judge_all(
+    settings: Settings,
+    metrics: Adding,
+    snapshot: ClusterSnapshot,
+    exemptions: tuple[Exemption, ...] = (),
+    only: frozenset[int] | None = None,
+) -> VerdictList:
+    """Judge all running GPU jobs of a picture, or those with these raw ids, on their nodes alone.
+
+    Never raises for a metrics server that does not answer: the verdicts say so.
+    """
+    judging = Judging(rules_of(settings.policy), settings.policy, limits_of(settings), exemptions)
+    wholes = [one for one in running_jobs(snapshot) if only is None or one.job.job_id in only]
+    covered = [(whole, rules) for whole in wholes if (rules := _rules_for(whole, judging))]
+    nodes = None if only is None else nodes_of(wholes)
+    first = _stale(snapshot) or _ask(metrics, snapshot, asks_for(judging.rules), nodes, ()) if covered else Sums()
+    evidence = [evidence_of(whole, rules, first) for whole, rules in covered]
+    now = snapshot.time
+    found = [judge_job(one, rules, judging, now) for one, (_, rules) in zip(evidence, covered, strict=True)]
+    low = [number for number, one in enumerate(found) if _may_be_low(one)]
+    if low:
+        more = _corroborated(metrics, snapshot, [covered[number][0] for number in low], first, judging.rules)
+        gpus = by_node(snapshot.gpus)
+        for number in low:
+            whole, rules = covered[number]
+            sure = _with_more(evidence[number], whole, gpus, first, more, now)
+            found[number] = judge_job(sure, rules, judging, now)
+    return _listed(snapshot, found, len(wholes), first.fault, judging)
+
+
+def _rules_for(whole: Whole, judging: Judging) -> tuple[Rule, ...]:
+    models = {gpu.model for gpu in whole.gpus}
+    return tuple(rule for rule in judging.rules if covers(rule, whole.job, judging.policy, models))
+
+
+def _may_be_low(one: JobVerdict) -> bool:
+    return any(Status.LOW in (verdict.status, verdict.measured_status) for verdict in one.verdicts)
+
+
+def _stale(snapshot: ClusterSnapshot) -> Sums | None:
+    """No reading where the picture's own parts are not of now: nothing may be said of jobs that may be gone."""
+    for source in snapshot.sources:
+        if source.condition in (SourceCondition.STALE, SourceCondition.DOWN):
+            return Sums(fault=f"{source.name} does not answer")
+    return None
+
+
+def _ask(
+    metrics: Adding,
+    snapshot: ClusterSnapshot,
+    asks: Sequence[SumAsk],
+    nodes: frozenset[str] | None,
+    restarts: Sequence[float],
+) -> Sums:
+    try:
+        return sums_of(snapshot.gpus, metrics.sums(asks, snapshot.time, nodes, restarts))
+    except SourceError as err:
+        return Sums(fault=str(err))
+
+
+def _corroborated(
+    metrics: Adding, snapshot: ClusterSnapshot, low: Sequence[Whole], first: Sums, rules: Sequence[Rule]
+) -> Sums:
+    """The second question: other signals, XID errors and restarts on the nodes of low jobs."""
+    nodes = nodes_of(low)
+    gpus = by_node(snapshot.gpus)
+    suspicious = suspicious_nodes(nodes, gpus, first)
+    named = None if len(nodes) > _MOST_NODES_NAMED * max(1, len(gpus)) else nodes
+    return _ask(metrics, snapshot, asks_about(rules, suspicious), named, signal_windows(rules))
+
+
+def _with_more(
+    evidence: Evidence, whole: Whole, gpus: Mapping[str, Sequence[Gpu]], first: Sums, more: Sums, now: datetime
+) -> Evidence:
+    run = clean_seconds(evidence.job, now) or 0.0
+    troubles = [] if more.fault else troubles_of(whole, gpus, first, more, run)
+    return with_signals(evidence, whole, more, troubles)
+
+
+def _listed(
+    snapshot: ClusterSnapshot, found: Sequence[JobVerdict], running: int, fault: str, judging: Judging
+) -> VerdictList:
+    ordered = sorted(found, key=lambda one: (list(Status).index(one.status), -_wasted(one), one.job.job_id))
+    wasted: dict[str, float] = defaultdict(float)
+    for one in found:
+        wasted[one.status.value] += _wasted(one)
+    return VerdictList(
+        time=snapshot.time,
+        verdicts=tuple(ordered),
+        counts=dict(Counter(one.status for one in found)),
+        running_gpu_jobs=running,
+        uncovered=running - len(found),
+        wasted_gpu_hours=dict(wasted),
+        rules=tuple(rule.name for rule in judging.rules),
+        fault=fault,
+        sources=snapshot.sources,
+    )
+
+
+def _wasted(one: JobVerdict) -> float:
+    return one.verdict.wasted_gpu_hours_window or 0.0
