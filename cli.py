@@ -6,13 +6,14 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import live, metrics, simulated
+from commands import history, live, metrics, simulated
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError
 
@@ -57,6 +58,18 @@ class Terminal:
 
     def tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Callable[[int, int, str], None]]:
+        if not sys.stderr.isatty():
+            yield lambda done, of, what: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, of, what: bar.update(task, completed=done, total=of, description=f"{title} {what}")
 
 
 def _console() -> Console:
@@ -176,7 +189,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, simulated):
+for subject in (live, metrics, history, simulated):
     subject.register(program)
 
 

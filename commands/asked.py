@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO
@@ -35,6 +36,9 @@ class Screen(Protocol):
 
     def tell(self, text: str) -> None:
         """Print a message that is not the answer."""
+
+    def progress(self, title: str) -> AbstractContextManager[Callable[[int, int, str], None]]:
+        """A bar for long work, told (done, of, what); nothing where nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,142 @@
+"""Rows of a CSV as ended attempts. Utilization goes in as a job summary does: 0 is idle, and empty is unknown. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from data.errors import BadRequest
+from data.history.csv_map import FIELDS, CsvColumn, CsvMap, Kind
+from data.js1 import GpuSummary, NodeSummary, Summary, encode
+from data.model import Job, JobUsage, NodeDevices, Tres
+
+_MOST_GPUS = 100_000
+_LAST = datetime(2200, 1, 1, tzinfo=UTC)
+
+
+def is_wanted(row: Mapping[str, str], given: CsvMap) -> bool:
+    return all((row.get(name) or "").strip() in values for name, values in given.where.items())
+
+
+def job_of(row: Mapping[str, str], given: CsvMap) -> Job:
+    """One attempt. Raises BadRequest that says which value is wrong, for a row that cannot be counted."""
+    values = {name: _value(name, row, column, given) for name, column in given.columns.items()}
+    for name in ("job_id", "start_time", "cluster"):
+        if values.get(name) is None:
+            raise BadRequest(f"{name} is empty")
+    start: datetime = values["start_time"]
+    end = _end(start, values)
+    gpus = _whole(values.get("gpu_count"), "gpu_count")
+    nodes = values.get("nodes") or ()
+    allocated = Tres(
+        _whole(values.get("cores"), "cores"),
+        _whole(values.get("memory_allocated_bytes"), "memory_allocated_bytes"),
+        len(nodes) or None,
+        gpus=gpus,
+        gpus_by_type={values["gpu_type"]: gpus} if values.get("gpu_type") and gpus else {},
+    )
+    return Job(
+        values["cluster"],
+        _whole(values["job_id"], "job_id") or 0,
+        str(_whole(values["job_id"], "job_id")),
+        values.get("state") or "COMPLETED",
+        name=values.get("name") or "",
+        user=values.get("user"),
+        account=values.get("account"),
+        partition=values.get("partition") or "",
+        qos=values.get("qos"),
+        submit_time=values.get("submit_time") or start,
+        eligible_time=values.get("eligible_time"),
+        start_time=start,
+        end_time=end,
+        elapsed_seconds=values.get("elapsed_seconds"),
+        suspended_seconds=values.get("suspended_seconds") or 0.0,
+        time_limit_seconds=values.get("time_limit_seconds"),
+        nodes=nodes,
+        allocated=allocated,
+        devices=_devices(nodes, gpus, values.get("gpu_type")),
+        admin_comment=_summary(values, nodes, gpus),
+        usage=JobUsage(values.get("cpu_seconds"), _whole(values.get("memory_used_bytes"), "memory_used_bytes")),
+    )
+
+
+def _end(start: datetime, values: Mapping[str, Any]) -> datetime:
+    end: datetime | None = values.get("end_time")
+    if end is None:
+        elapsed = values.get("elapsed_seconds")
+        if elapsed is None or not 0 <= elapsed < 1e10:
+            raise BadRequest(f"elapsed_seconds is {elapsed}, and there is no end_time")
+        end = start + timedelta(seconds=elapsed + (values.get("suspended_seconds") or 0.0))
+    if end > _LAST:
+        raise BadRequest(f"it ends in {end:%Y}")
+    return end
+
+
+def _value(name: str, row: Mapping[str, str], column: CsvColumn, given: CsvMap) -> Any:
+    text = row.get(column.column) if column.value is None else str(column.value)
+    text = (text or "").strip()
+    text = column.words.get(text, text)
+    if not text:
+        return None
+    kind = FIELDS[name].kind
+    if kind is Kind.TEXTS:
+        return tuple(dict.fromkeys(part.strip() for part in text.split(column.separator) if part.strip()))
+    if kind is Kind.TEXT:
+        return text.upper() if name == "state" else text
+    return _time(name, text, given) if kind is Kind.TIME else _number(name, text) * column.scale
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadRequest(f"{name} is {text[:40]!r}, not a number")
+    return number
+
+
+def _time(name: str, text: str, given: CsvMap) -> datetime:
+    """Seconds since 1970, or ISO 8601; without a zone in the map's."""
+    try:
+        if text.replace(".", "", 1).isdigit():
+            return datetime.fromtimestamp(float(text), UTC)
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(given.timezone))).astimezone(UTC)
+    except (ValueError, OverflowError, OSError) as err:
+        raise BadRequest(f"{name} is {text[:40]!r}, not a time") from err
+
+
+def _whole(value: float | None, name: str) -> int | None:
+    if value is None:
+        return None
+    if value < 0 or value != int(value):
+        if name in ("job_id", "gpu_count", "cores"):
+            raise BadRequest(f"{name} is {value:g}")
+        return max(0, round(value))
+    return int(value)
+
+
+def _devices(nodes: tuple[str, ...], gpus: int | None, gpu_type: str | None) -> tuple[NodeDevices, ...]:
+    if gpus is None or not nodes or gpus % len(nodes) or gpus > _MOST_GPUS:
+        return ()
+    return tuple(NodeDevices(node, gpus // len(nodes), None, gpu_type) for node in nodes)
+
+
+def _summary(values: Mapping[str, Any], nodes: tuple[str, ...], gpus: int | None) -> str | None:
+    """The job's mean as the use of each of its GPUs; None without a mean."""
+    use = values.get("gpu_utilization")
+    if use is None or not gpus:
+        return None
+    if gpus > _MOST_GPUS:
+        raise BadRequest(f"gpu_count is {gpus}")
+    names = nodes if nodes and gpus % len(nodes) == 0 else ("node",)
+    memory, total = (values.get(name) for name in ("gpu_memory_used_bytes", "gpu_memory_total_bytes"))
+    one = [
+        GpuSummary(minor, use, None if memory is None else round(memory), None if total is None else round(total))
+        for minor in range(gpus // len(names))
+    ]
+    return encode(Summary(tuple(NodeSummary(name, gpus=tuple(one)) for name in names), gpu_count=gpus))
