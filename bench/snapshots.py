@@ -70,7 +70,8 @@ class _Measuring:
         collect_seldom()
         cold, first = self._told(self._live.snapshot)
         self._live.associations()
-        rows, begun, last = [], time.perf_counter(), first
+        rows: list[Row] = []
+        begun, last = time.perf_counter(), first
         while len(rows) < LEAST_REFRESHES or (
             len(rows) < MOST_REFRESHES and time.perf_counter() - begun < REFRESHING_SECONDS
         ):

@@ -13,7 +13,7 @@ from components.map_payload import COLOR_METRICS
 from components.sources_banner import worst_source
 from data.metrics.registry import METRICS
 from data.model import ClusterSnapshot, GpuState
-from data.totals import Use
+from data.uses import Use
 from data.words import count, number
 
 GROUPS: tuple[Choice, ...] = (

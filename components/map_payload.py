@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from components.elements import short_model
+import numpy as np
+
+from components.map_columns import (
+    AMOUNTS,
+    MEMORY,
+    NOTES,
+    PER_MILLE,
+    RATIOS,
+    DeviceKey,
+    gpu_columns,
+    measured,
+    model_word,
+    small,
+)
 from components.racks import natural_key, racks
-from data.efficiency.mig import slice_profile
+from data.gpu_columns import Floats, places
 from data.metrics.registry import METRICS
-from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node, SourceCondition
+from data.model import ClusterSnapshot, Gpu, GpuState, Node, SourceCondition
 from settings import RackSettings
 
 STATES = tuple(state.value for state in GpuState)
-_STATE_PLACES = {state: place for place, state in enumerate(GpuState)}
-RATIOS = ("gpu_utilization", "sm_activity", "tensor_activity")
-AMOUNTS = ("power_watts", "temperature_celsius")
-MEMORY = ("gpu_memory_used_bytes", "gpu_memory_total_bytes")
 MAP_METRICS = (*RATIOS, MEMORY[0], *AMOUNTS)
 GAP = "utilization_gap"  # worked out where it is shown, from UTIL and SM
 COLOR_METRICS = (*RATIOS[:2], GAP, *MAP_METRICS[2:])
 OLD = timedelta(minutes=15)
-PER_MILLE, TENTH_GIB = 1000, (1 << 30) / 10
-DeviceKey = tuple[str, str, str]
 
 
 def map_payload(
@@ -39,30 +45,25 @@ def map_payload(
     Values that are no longer fresh are marked, and after `OLD` they go.
     """
     by_rack = racks(sorted({gpu.device.node for gpu in snapshot.gpus}, key=natural_key), rule)
-    names = list(by_rack)
-    places = {name: place for place, name in enumerate(names)}
-    gpus = sorted(snapshot.gpus, key=lambda gpu: (places[gpu.device.node], *_order_in_node(gpu)))
-    columns = _gpu_columns(gpus, places, snapshot.jobs, shown)
-    nodes = _node_columns(by_rack, snapshot.nodes, gpus) | {"cards": _cards(columns["gpus"], len(names))}
+    node, gpus = _in_order(snapshot.gpus, by_rack)
+    columns = gpu_columns(gpus, node, snapshot.jobs, shown)
+    model, models = _models(columns["model"])
+    nodes = _node_columns(by_rack, snapshot.nodes, node, gpus) | {"cards": _cards(columns, len(by_rack))}
+    values = measured(gpus)
     return {
         "version": snapshot.version,
         "shape": _shape(nodes, columns),
         "stale": is_stale(snapshot),
         "states": STATES,
         "nodes": nodes,
-        "gpus": columns["gpus"],
-        "models": columns["models"],
-        "notes": _NOTES,
-        "values": _values([replace(gpu, values={}) for gpu in gpus] if _is_old(snapshot) else gpus),
-        "metrics": _metrics(gpus),
+        "gpus": columns | {"model": model},
+        "models": models,
+        "notes": NOTES,
+        "values": small(
+            {name: np.full_like(one, np.nan) for name, one in values.items()} if _is_old(snapshot) else values
+        ),
+        "metrics": _metrics(values["power_watts"]),
     }
-
-
-_NOTES = (
-    "UTIL says idle, another signal says busy: not judged.",
-    "Shared by several jobs.",
-    "Known by node only: an estimate.",
-)
 
 
 def is_stale(snapshot: ClusterSnapshot) -> bool:
@@ -75,39 +76,52 @@ def _is_old(snapshot: ClusterSnapshot) -> bool:
     return is_stale(snapshot) and time is not None and snapshot.made_at - time > OLD
 
 
+def _in_order(found: Sequence[Gpu], names: Iterable[str]) -> tuple[list[int], list[Gpu]]:
+    """The place of each GPU's node among the names, and the GPU, in map order."""
+    place = {name: number for number, name in enumerate(names)}
+    keys = [(place[gpu.device.node], *_order_in_node(gpu)) for gpu in found]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return [keys[number][0] for number in order], [found[number] for number in order]
+
+
 def _order_in_node(gpu: Gpu) -> tuple[float, tuple[tuple[int, int, str], ...]]:
     device = gpu.device
     index = device.index if device.index is not None else gpu.slurm_index
     return (math.inf if index is None else index, natural_key(device.slice_id) if device.slice_id else ())
 
 
-def _node_columns(by_rack: Mapping[str, str], nodes: Iterable[Node], gpus: Sequence[Gpu]) -> dict[str, list[str]]:
-    known = {node.name: node for node in nodes}
+def _models(named: Sequence[str | None]) -> tuple[list[int], list[str]]:
+    """The place of each GPU's model, and the sorted models."""
+    place, found = places(named)
+    words = [model_word(name) for name in found]
+    models = sorted(set(words))
+    return np.array([models.index(word) for word in words], np.int64)[place].tolist(), models
+
+
+def _node_columns(
+    by_rack: Mapping[str, str], nodes: Iterable[Node], node: Sequence[int], gpus: Sequence[Gpu]
+) -> dict[str, list[Any]]:
+    known = {one.name: one for one in nodes}
     names = list(by_rack)
-    models = {gpu.device.node: _model(gpu) for gpu in reversed(gpus)}
-    states: dict[str, set[GpuState]] = {}
-    for gpu in gpus:
-        states.setdefault(gpu.device.node, set()).add(gpu.state)
+    models: dict[int, str | None] = {}
+    states: list[set[GpuState]] = [set() for _ in names]
+    for place, gpu in zip(node, gpus, strict=True):
+        models.setdefault(place, gpu.model)
+        states[place].add(gpu.state)
     return {
         "name": names,
         "rack": list(by_rack.values()),
         "partition": [_partition(known.get(name)) for name in names],
-        "model": [models[name] for name in names],
-        "mark": [_mark(states[name]) for name in names],
+        "model": [model_word(models[place]) for place in range(len(names))],
+        "mark": [_mark(found) for found in states],
         "reason": [_reason(known.get(name)) for name in names],
     }
 
 
-def _cards(gpus: dict[str, list[Any]], nodes: int) -> list[int]:
+def _cards(gpus: Mapping[str, list[Any]], nodes: int) -> list[int]:
     """Physical cards by node."""
-    found: list[set[int]] = [set() for _ in range(nodes)]
-    for node, parent in zip(gpus["node"], gpus["parent"], strict=True):
-        found[node].add(parent)
-    return [len(cards) for cards in found]
-
-
-def _model(gpu: Gpu) -> str:
-    return short_model(gpu.model) if gpu.model else "model not known"
+    _, first = np.unique(np.array(gpus["parent"], np.int64), return_index=True)
+    return list(np.bincount(np.array(gpus["node"], np.int64)[first], minlength=nodes).tolist())
 
 
 def _partition(node: Node | None) -> str:
@@ -129,88 +143,9 @@ def _mark(states: set[GpuState]) -> str:
     return "silent" if states == {GpuState.UNMEASURED} else ""
 
 
-def _gpu_columns(
-    gpus: Sequence[Gpu], places: dict[str, int], jobs: Iterable[Job], shown: Collection[DeviceKey] | None
-) -> dict[str, Any]:
-    models = sorted({_model(gpu) for gpu in gpus})
-    model_places = {model: place for place, model in enumerate(models)}
-    by_id = {job.job_id: job for job in jobs}
-    parents: dict[tuple[str, object], int] = {}
-    seen = None if shown is None else frozenset(shown)
-    columns = {
-        "node": [places[gpu.device.node] for gpu in gpus],
-        "label": [_label(gpu) for gpu in gpus],
-        "parent": [parents.setdefault(_parent(gpu, place), len(parents)) for place, gpu in enumerate(gpus)],
-        "slots": [_slots(gpu) for gpu in gpus],
-        "slice": [gpu.device.slice_profile or "" for gpu in gpus],
-        "state": [_STATE_PLACES[gpu.state] for gpu in gpus],
-        "out": [int(seen is not None and gpu.device.key not in seen) for gpu in gpus],
-        "model": [model_places[_model(gpu)] for gpu in gpus],
-        "job": [_job_ids(gpu, by_id) for gpu in gpus],
-        "user": [_users(gpu, by_id) for gpu in gpus],
-        "note": [_note(gpu) for gpu in gpus],
-    }
-    return {"gpus": columns, "models": models}
-
-
-def _label(gpu: Gpu) -> str:
-    index = gpu.device.index if gpu.device.index is not None else gpu.slurm_index
-    label = "?" if index is None else str(index)
-    return f"{label}/{gpu.device.slice_id}" if gpu.device.slice_id else label
-
-
-def _parent(gpu: Gpu, place: int) -> tuple[str, object]:
-    """The card that a device is part of; a whole GPU, and a slice of an unknown card, is its own."""
-    device = gpu.device
-    if not device.is_slice or device.index is None:
-        return (device.node, f"own {place}")
-    return (device.node, device.index)
-
-
-def _slots(gpu: Gpu) -> int:
-    """Compute slices that a MIG slice covers (1 where the profile is not known); 0 = a whole GPU."""
-    if not gpu.device.is_slice:
-        return 0
-    profile = slice_profile(gpu.device.slice_profile, gpu.model)
-    return int(profile.split("g", 1)[0]) if profile else 1
-
-
-def _job_ids(gpu: Gpu, by_id: dict[int, Job]) -> str:
-    return ", ".join(by_id[job_id].display_id if job_id in by_id else str(job_id) for job_id in gpu.job_ids)
-
-
-def _users(gpu: Gpu, by_id: dict[int, Job]) -> str:
-    users = {user for job_id in gpu.job_ids if job_id in by_id and (user := by_id[job_id].user)}
-    return ", ".join(sorted(users))
-
-
-def _note(gpu: Gpu) -> int:
-    if gpu.signals_disagree:
-        return 0
-    if gpu.is_shared:
-        return 1
-    return 2 if gpu.join == "node_estimate" else -1
-
-
-def _values(gpus: Sequence[Gpu]) -> dict[str, list[int | None]]:
-    def column(read: Callable[[Gpu], float | None], per_unit: float) -> list[int | None]:
-        return [None if (value := read(gpu)) is None else round(value * per_unit) for gpu in gpus]
-
-    return {
-        "gpu_utilization": column(lambda gpu: gpu.utilization, PER_MILLE),
-        **{name: column(_reader(name), PER_MILLE) for name in RATIOS[1:]},
-        **{name: column(_reader(name), 1 / TENTH_GIB) for name in MEMORY},
-        **{name: column(_reader(name), 1) for name in AMOUNTS},
-    }
-
-
-def _reader(name: str) -> Callable[[Gpu], float | None]:
-    return lambda gpu: gpu.values.get(name)
-
-
-def _metrics(gpus: Sequence[Gpu]) -> dict[str, dict[str, object]]:
+def _metrics(power: Floats) -> dict[str, dict[str, object]]:
     """Label, explanation and range of each metric that can color the map."""
-    watts = max((gpu.values.get("power_watts", 0.0) for gpu in gpus), default=0.0)
+    watts = float(np.fmax.reduce(power, initial=0.0))
     ranges = {"power_watts": (0, max(100, math.ceil(watts / 100) * 100)), "temperature_celsius": (20, 100)}
     rows: dict[str, dict[str, object]] = {}
     for name in COLOR_METRICS:
@@ -228,9 +163,9 @@ def _metrics(gpus: Sequence[Gpu]) -> dict[str, dict[str, object]]:
     return rows
 
 
-def _shape(nodes: dict[str, list[Any]], columns: dict[str, Any]) -> str:
+def _shape(nodes: Mapping[str, list[Any]], gpus: Mapping[str, list[Any]]) -> str:
     """Changes when cells come, go or move: only then is the map built anew."""
-    gpus = columns["gpus"]
     placed = {key: column for key, column in nodes.items() if key != "reason"}
-    parts = (placed, gpus["node"], gpus["label"], gpus["parent"], gpus["slots"])
-    return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    text = repr((placed, gpus["label"])).encode("utf-8", "replace")
+    numbers = np.array([gpus["node"], gpus["parent"], gpus["slots"]], np.int64)
+    return hashlib.blake2b(text + numbers.tobytes(), digest_size=8).hexdigest()

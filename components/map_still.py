@@ -7,7 +7,8 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from components.map_payload import GAP, MEMORY
+from components.map_columns import MEMORY
+from components.map_payload import GAP
 
 COMPACT, DENSE = 120, 600
 _WORST = ("down", "idle", "unmeasured", "unknown", "drained", "free", "busy")
@@ -24,7 +25,7 @@ def map_still(payload: Payload, metric: str, group: str) -> str:
     count = len(payload["nodes"]["name"])
     mode = "dense" if count > DENSE else "compact" if count > COMPACT else ""
     boxes = "".join(_group(payload, name, nodes, group, metric, mode) for name, nodes in _groups(payload, group))
-    classes = f"fw-map fw-{mode}" if mode else "fw-map"
+    classes = " ".join(("fw-map", *([f"fw-{mode}"] if mode else []), *(["fw-stale"] if payload["stale"] else [])))
     return f'<div class="{classes}" data-group="{escape(group)}">{boxes}</div>' if count else ""
 
 

@@ -22,7 +22,7 @@ from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import Node
 from data.queries.node_detail import NodeSeries, NodeView
-from data.totals import use_of
+from data.uses import use_of
 from data.words import count
 
 

@@ -14,7 +14,7 @@ from data.device_lines import place_of
 from data.model import ClusterSnapshot, Gpu, GpuState, Node
 from data.node_rows import NodeRow
 from data.queries.node_detail import NodesView
-from data.totals import Use
+from data.uses import Use
 
 GIB = 1 << 30
 STEPS = 9

@@ -16,7 +16,8 @@ from components.feature_filter import feature_filter
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
 from components.maintenance import maintenance_banner
-from components.map_payload import DeviceKey, map_payload
+from components.map_columns import DeviceKey
+from components.map_payload import map_payload
 from components.overview_attention import attention_rows
 from components.overview_kpis import KpiView, overview_kpis
 from components.queue_panel import queue_panel

@@ -12,7 +12,8 @@ from components.kpis import Kpi
 from components.sparkline import Trend
 from data.last_day import DayOfUse
 from data.metrics.registry import METRICS
-from data.totals import Group, Totals, Use
+from data.totals import Group, Totals
+from data.uses import Use
 from data.words import count, number, percent
 
 UNKNOWN = "–"

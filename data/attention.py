@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from data.model import ClusterSnapshot, Gpu, GpuState, Job, Node, SourceCondition
-from data.totals import HELD
+from data.uses import HELD
 from data.words import count, of
 
 HOT_CELSIUS = 85.0
@@ -105,9 +106,11 @@ def _devices(gpus: tuple[Gpu, ...]) -> Iterator[Attention]:
     """A value for the whole card is repeated on its slices and told once."""
     told: set[tuple[str, str]] = set()
     for gpu in gpus:
+        xid, heat = gpu.values.get("xid", 0.0), gpu.values.get("temperature_celsius", 0.0)
+        if not (xid > 0 or heat >= HOT_CELSIUS):
+            continue
         node, index = gpu.device.node, gpu.device.index
         name = f"{node}/{'?' if index is None else index}"
-        xid, heat = gpu.values.get("xid", 0.0), gpu.values.get("temperature_celsius", 0.0)
         if xid > 0 and (name, "xid") not in told:
             told.add((name, "xid"))
             yield Attention("xid", Severity.BAD, name, f"last XID error {xid:.0f}", "node", node, 1)
@@ -117,15 +120,11 @@ def _devices(gpus: tuple[Gpu, ...]) -> Iterator[Attention]:
 
 
 def _idle_jobs(snapshot: ClusterSnapshot) -> Iterator[Attention]:
-    held: dict[int, list[Gpu]] = {}
-    for gpu in snapshot.gpus:
-        for job_id in gpu.job_ids:
-            held.setdefault(job_id, []).append(gpu)
+    held = Counter(job_id for gpu in snapshot.gpus for job_id in gpu.job_ids)
+    idle = Counter(job_id for gpu in snapshot.gpus if gpu.state is GpuState.IDLE for job_id in gpu.job_ids)
     for job in snapshot.jobs:
-        gpus = held.get(job.job_id, []) if job.job_id and job.state == "RUNNING" else []
-        idle = sum(gpu.state is GpuState.IDLE for gpu in gpus)
-        if idle:
-            yield _idle_line(job, idle, len(gpus))
+        if job.job_id and job.state == "RUNNING" and idle[job.job_id]:
+            yield _idle_line(job, idle[job.job_id], held[job.job_id])
 
 
 def _idle_line(job: Job, idle: int, held: int) -> Attention:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from data.gpu_columns import STATES, model_name
 from data.model import ClusterSnapshot, Gpu, Job, Node, NodeFilter
-from data.totals import model_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ def filter_options(snapshot: ClusterSnapshot) -> FilterOptions:
     return FilterOptions(
         partitions=_sorted(name for node in snapshot.nodes for name in node.partitions),
         states=_sorted(node.state.bucket for node in snapshot.nodes),
-        gpu_states=_sorted(gpu.state.value for gpu in snapshot.gpus),
-        models=_sorted(model_name(gpu) for gpu in snapshot.gpus),
+        gpu_states=_sorted(STATES[place].value for place in {STATES.index(gpu.state) for gpu in snapshot.gpus}),
+        models=_sorted(map(model_name, snapshot.gpus)),
         features=_sorted(name for node in snapshot.nodes for name in node.features),
     )
 

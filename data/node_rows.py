@@ -9,9 +9,10 @@ from difflib import get_close_matches
 
 from data.attention import Attention, attention
 from data.errors import NotFound
+from data.gpu_columns import gpu_columns
 from data.model import ClusterSnapshot, Gpu, Job, Node, NodeFilter, Note, SourceState
 from data.narrowing import narrow
-from data.totals import Use, use_of
+from data.uses import Use, use_of, uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,17 @@ class NodeDetail:
 def nodes_of(whole: ClusterSnapshot, filter: NodeFilter | None = None) -> NodeList:
     """The nodes of a snapshot that its viewer may see already."""
     wanted = narrow(whole, filter)
-    gpus: dict[str, list[Gpu]] = {}
+    columns = gpu_columns(wanted.gpus)
+    use = dict(zip(columns.nodes, uses(columns, columns.node, len(columns.nodes)), strict=True))
+    models: dict[str, set[str]] = {}
     for gpu in wanted.gpus:
-        gpus.setdefault(gpu.device.node, []).append(gpu)
+        if gpu.model:
+            models.setdefault(gpu.device.node, set()).add(gpu.model)
     running = Counter(name for job in whole.jobs for name in job.nodes)
-    rows = tuple(_row(node, gpus.get(node.name, []), running[node.name]) for node in wanted.nodes)
+    rows = tuple(
+        NodeRow(node, use.get(node.name, Use()), running[node.name], tuple(sorted(models.get(node.name, ()))))
+        for node in wanted.nodes
+    )
     return NodeList(whole.time, rows, len(whole.nodes), whole.sources, whole.unknown, whole.is_past)
 
 
@@ -80,10 +87,6 @@ def node_of(whole: ClusterSnapshot, name: str) -> NodeDetail:
         sources=whole.sources,
         unknown=whole.unknown,
     )
-
-
-def _row(node: Node, gpus: list[Gpu], running: int) -> NodeRow:
-    return NodeRow(node, use_of(gpus), running, tuple(sorted({gpu.model for gpu in gpus if gpu.model})))
 
 
 def _part_of(whole: ClusterSnapshot, node: Node) -> ClusterSnapshot:

@@ -3,58 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from data.collection import without_collection
-from data.model import ClusterSnapshot, Gpu, GpuState, Job
+import numpy as np
 
-HELD = frozenset({GpuState.BUSY, GpuState.IDLE, GpuState.UNMEASURED})
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Devices by state; the states and `elsewhere` add up to `total`. Whole numbers, except for weighted counts.
-
-    `unknown`: Slurm does not say whether they are held. `elsewhere`: in the numbers of a partition, held by jobs of
-    other partitions. `shared` are held devices with more than one job (already in the states).
-    """
-
-    total: float = 0
-    busy: float = 0
-    idle: float = 0
-    unmeasured: float = 0
-    unknown: float = 0
-    free: float = 0
-    drained: float = 0
-    down: float = 0
-    elsewhere: float = 0
-    shared: float = 0
-
-    @property
-    def allocated(self) -> float:
-        """Held by jobs: busy, idle and not measured."""
-        return self.busy + self.idle + self.unmeasured
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """The numbers of one set of devices. None = nothing of it was measured.
-
-    `utilization` is the mean over the `utilization_devices` held devices whose signals can be trusted, of
-    `held_devices`; a slice weighs its share of a whole GPU. `power_watts` is the sum over `power_cards` measured cards
-    of `cards`; each card counts once, however many slices it is cut into.
-    """
-
-    gpus: Counts = Counts()
-    slices: Counts = Counts()
-    weighted: Counts = Counts()
-    utilization: float | None = None
-    utilization_devices: int = 0
-    held_devices: int = 0
-    power_watts: float | None = None
-    power_cards: int = 0
-    cards: int = 0
+from data.gpu_columns import STATES, Bools, GpuColumns, gpu_columns, places
+from data.model import ClusterSnapshot, GpuState, Job
+from data.uses import Use, uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +54,16 @@ def totals(snapshot: ClusterSnapshot) -> Totals:
     A node of three partitions counts once in the cluster and in each of its partitions; what is held counts in the
     partition of its job.
     """
-    with without_collection():
-        return Totals(
-            nodes=len(snapshot.nodes),
-            nodes_by_state=dict(Counter(node.state.bucket for node in snapshot.nodes)),
-            use=use_of(snapshot.gpus),
-            queue=queue_of(snapshot.jobs),
-            by_state={state: sum(gpu.state is state for gpu in snapshot.gpus) for state in GpuState},
-            by_partition=_by_partition(snapshot),
-            by_model=_by_model(snapshot),
-        )
-
-
-def use_of(gpus: Iterable[Gpu], is_elsewhere: Callable[[Gpu], bool] = lambda gpu: False) -> Use:
-    """Count devices, their mean utilization and the power of their cards."""
-    rows = [(gpu, is_elsewhere(gpu)) for gpu in gpus]
-    whole = [row for row in rows if not row[0].device.is_slice]
-    slices = [row for row in rows if row[0].device.is_slice]
-    held = [gpu for gpu, elsewhere in rows if gpu.state in HELD and not elsewhere]
-    measured = [(gpu.utilization, gpu.weight) for gpu in held if gpu.state is not GpuState.UNMEASURED]
-    values = [(value, weight) for value, weight in measured if value is not None]
-    weight = sum(weight for _, weight in values)
-    cards = _cards(gpu for gpu, _ in rows)
-    watts = [value for value in cards.values() if value is not None]
-    return Use(
-        gpus=_counts(whole),
-        slices=_counts(slices),
-        weighted=_counts(rows, lambda gpu: gpu.weight) if slices else _counts(whole),
-        utilization=sum(value * weight for value, weight in values) / weight if weight else None,
-        utilization_devices=len(values),
-        held_devices=len(held),
-        power_watts=sum(watts) if watts else None,
-        power_cards=len(watts),
-        cards=len(cards),
+    columns = gpu_columns(snapshot.gpus)
+    by_state = np.bincount(columns.state, minlength=len(STATES)).tolist()
+    return Totals(
+        nodes=len(snapshot.nodes),
+        nodes_by_state=dict(Counter(node.state.bucket for node in snapshot.nodes)),
+        use=uses(columns, np.zeros_like(columns.node), 1)[0],
+        queue=queue_of(snapshot.jobs),
+        by_state=dict(zip(STATES, by_state, strict=True)),
+        by_partition=_by_partition(snapshot, columns),
+        by_model=_by_model(snapshot, columns),
     )
 
 
@@ -150,76 +83,48 @@ def queue_of(jobs: Iterable[Job]) -> Queue:
     return Queue(running, suspended, pending, asked, unknown)
 
 
-def _counts(rows: list[tuple[Gpu, bool]], weight: Callable[[Gpu], float] | None = None) -> Counts:
-    """One by one without a `weight`: C counts faster than a loop, and this runs over every GPU of the cluster."""
-    shared = [gpu for gpu, elsewhere in rows if gpu.is_shared and gpu.state in HELD and not elsewhere]
-    if weight is None:
-        states: Mapping[str, float] = Counter("elsewhere" if elsewhere else gpu.state for gpu, elsewhere in rows)
-        return Counts(total=len(rows), shared=len(shared), **states)
-    found: dict[str, float] = {}
-    for gpu, elsewhere in rows:
-        state = "elsewhere" if elsewhere else gpu.state
-        found[state] = found.get(state, 0) + weight(gpu)
-    return Counts(total=sum(found.values()), shared=sum(map(weight, shared)), **found)
-
-
-def _cards(gpus: Iterable[Gpu]) -> dict[tuple[str, object], float | None]:
-    """Watts by physical card; the slices of one card share its number, None = not measured."""
-    cards: dict[tuple[str, object], float | None] = {}
-    for gpu in gpus:
-        device = gpu.device
-        key: object = gpu.slurm_index
-        if device.is_slice:
-            key = ("card", device.index) if device.index is not None else ("card", device.uuid or device.bus_id)
-        watts = gpu.values.get("power_watts")
-        known = cards.get((device.node, key))
-        cards[(device.node, key)] = watts if known is None else max(known, watts or 0.0)
-    return cards
-
-
-def _by_partition(snapshot: ClusterSnapshot) -> tuple[Group, ...]:
+def _by_partition(snapshot: ClusterSnapshot, columns: GpuColumns) -> tuple[Group, ...]:
     names = {name for node in snapshot.nodes for name in node.partitions}
     names |= {job.partition for job in snapshot.jobs if job.partition and "," not in job.partition}
-    partition_of = {job.job_id: job.partition for job in snapshot.jobs}
-    by_node: dict[str, list[Gpu]] = {}
-    for gpu in snapshot.gpus:
-        by_node.setdefault(gpu.device.node, []).append(gpu)
     jobs: dict[str, list[Job]] = {}
     for job in snapshot.jobs:
         for name in job.partition.split(","):
             jobs.setdefault(name, []).append(job)
+    partitions = {node.name: node.partitions for node in snapshot.nodes}
+    holders = _Holders(snapshot)
     groups = []
     for name in sorted(names):
-        nodes = [node for node in snapshot.nodes if name in node.partitions]
-        gpus = [gpu for node in nodes for gpu in by_node.get(node.name, ())]
-        use = use_of(gpus, _held_elsewhere(name, partition_of))
-        groups.append(Group(name, len(nodes), use, queue_of(jobs.get(name, ()))))
+        is_here = np.array([name in partitions.get(node, ()) for node in columns.nodes], np.bool_)
+        use = uses(columns, np.where(is_here[columns.node], 0, -1), 1, holders.others(name))[0]
+        groups.append(
+            Group(name, sum(name in node.partitions for node in snapshot.nodes), use, queue_of(jobs.get(name, ())))
+        )
     return tuple(groups)
 
 
-def _held_elsewhere(name: str, partition_of: Mapping[int, str]) -> Callable[[Gpu], bool]:
-    def is_elsewhere(gpu: Gpu) -> bool:
-        known = [partition_of[job_id] for job_id in gpu.job_ids if job_id in partition_of]
-        return bool(known) and name not in known
+class _Holders:
+    """In which partitions the jobs run that hold each GPU."""
 
-    return is_elsewhere
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        partition_of = {job.job_id: job.partition for job in snapshot.jobs}
+        self._place, held = places(gpu.job_ids for gpu in snapshot.gpus)
+        self._known = [{partition_of[job_id] for job_id in job_ids if job_id in partition_of} for job_ids in held]
+
+    def others(self, name: str) -> Bools:
+        """By GPU: whether it is known to be held, and by no job of this partition."""
+        is_other = np.array([bool(known) and name not in known for known in self._known], np.bool_)
+        return is_other[self._place]
 
 
-def _by_model(snapshot: ClusterSnapshot) -> tuple[Group, ...]:
-    models: dict[str, list[Gpu]] = {}
-    for gpu in snapshot.gpus:
-        models.setdefault(model_name(gpu), []).append(gpu)
+def _by_model(snapshot: ClusterSnapshot, columns: GpuColumns) -> tuple[Group, ...]:
+    models, nodes = columns.models, len(columns.nodes)
     running = {job.job_id: job for job in snapshot.jobs}
-    groups = []
-    for name in sorted(models):
-        gpus = models[name]
-        held_by = {job_id for gpu in gpus for job_id in gpu.job_ids if job_id in running}
-        queue = queue_of(running[job_id] for job_id in held_by)
-        groups.append(Group(name, len({gpu.device.node for gpu in gpus}), use_of(gpus), queue))
-    return tuple(groups)
-
-
-def model_name(gpu: Gpu) -> str:
-    """The name that GPUs of a kind are grouped and filtered by: the model, and the profile of a slice."""
-    model = gpu.model or "unknown model"
-    return f"{model} {gpu.device.slice_profile}" if gpu.device.slice_profile else model
+    held_by: list[set[int]] = [set() for _ in models]
+    for gpu, model in zip(snapshot.gpus, columns.model.tolist(), strict=True):
+        held_by[model].update(gpu.job_ids)
+    on_nodes = np.bincount(np.unique(columns.model * nodes + columns.node) // max(1, nodes), minlength=len(models))
+    rows = zip(models, on_nodes.tolist(), uses(columns, columns.model, len(models)), held_by, strict=True)
+    return tuple(
+        Group(name, count, use, queue_of(running[job_id] for job_id in jobs if job_id in running))
+        for name, count, use, jobs in sorted(rows, key=lambda row: row[0])
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from components.map_payload import DeviceKey
+from components.map_columns import DeviceKey
 from components.overview import OverviewAnswer
 from data.last_day import DayOfUse
 from data.model import NodeFilter, Viewer

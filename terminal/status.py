@@ -12,7 +12,8 @@ from data.attention import Attention, Severity
 from data.model import GpuState, SourceCondition, SourceState
 from data.node_rows import NodeList, NodeRow
 from data.queries.live import Overview
-from data.totals import Counts, Group, Use
+from data.totals import Group
+from data.uses import Counts, Use
 from data.words import count, number, of, percent
 from terminal.tables import Column, line, table
 

@@ -10,7 +10,7 @@ import pytest
 from data.errors import BadRequest, CannotKnow, NotFound, SourceUnreachable
 from data.model import Device, Gpu, GpuState, JobFilter, JoinMethod, NodeFilter, Tres, WindowReading, WindowStat
 from data.queries import job_report, jobs, live, nodes, pending
-from data.totals import use_of
+from data.uses import use_of
 from tests.live.builders import NOW, FakeMetrics, FakeScheduler, make_job, make_node, measure
 from tests.queries.cluster import ALICE, STAFF, open_fakes, readings, scheduler
 

@@ -6,7 +6,7 @@ import pytest
 
 from data.errors import BadRequest
 from data.slurm.states import NODE_BUCKETS, node_state
-from data.totals import Counts, Use
+from data.uses import Counts, Use
 from terminal.session import require_known
 from terminal.status import _device_columns, _states, _use_cells
 
