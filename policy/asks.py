@@ -41,8 +41,8 @@ def asks_for(rules: Sequence[Rule]) -> list[SumAsk]:
 
 
 def signal_windows(rules: Iterable[Rule]) -> list[float]:
-    """Windows in which other signals may speak against low use: the first and the last of each rule."""
-    return sorted({window for rule in rules for window in (rule.windows[0], rule.windows[-1])})
+    """Windows in which other signals may speak against low use: all that a verdict may stand on."""
+    return sorted({window for rule in rules for window in rule.windows})
 
 
 def asks_about(rules: Sequence[Rule], suspicious: frozenset[str]) -> list[SumAsk]:

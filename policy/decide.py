@@ -150,7 +150,7 @@ def _due(
         rule = rules.get(verdict.rule)
         if rule is None or episode is None or verdict.status is not Status.LOW or not verdict.is_acted_on:
             continue
-        step = next_step(episode, rule) if episode.is_open and not episode.is_held else None
+        step = next_step(episode, rule)
         if step is None:
             continue
         until = warn_only_until(rule, step, situation.acting_since, policy, now)

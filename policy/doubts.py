@@ -63,6 +63,8 @@ def data_doubt(rule: Rule, evidence: Evidence, limits: Limits) -> Reason | None:
         return Doubt.NOT_MEASURED, "none of its GPUs is measured"
     if evidence.is_estimate:
         return Doubt.ESTIMATE, "only its nodes are known, not which GPUs of them it has"
+    if evidence.disagrees:
+        return Doubt.MAPPING, "mapping disagrees: the exporter names other GPUs than Slurm does"
     if (differ := _differ(evidence, count)) is not None:
         return Doubt.DEVICES, differ
     if evidence.is_shared and not rule.settings.allow_shared:

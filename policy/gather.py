@@ -105,7 +105,13 @@ def _aliases(device: Device) -> list[Alias]:
     return [(kind, device.node, name, device.slice_id) for kind, name in names if name is not None]
 
 
-def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums) -> Evidence:
+def disagreeing_jobs(snapshot: ClusterSnapshot) -> frozenset[int]:
+    """Raw ids of jobs of which exporter and Slurm tell different devices or nodes."""
+    notes = (note for note in snapshot.notes if note.kind == "mapping_disagrees")
+    return frozenset(job_id for note in notes for job_id in note.job_ids)
+
+
+def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums, disagreeing: frozenset[int] = frozenset()) -> Evidence:
     """What the first reading says of one job."""
     job, gpus = whole.job, whole.gpus
     labels = frozenset(label for part in whole.parts for label in own_labels(part))
@@ -118,6 +124,7 @@ def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums) -> Evidence:
         interval_seconds=sums.interval_seconds,
         is_estimate=any(gpu.join in (JoinMethod.NODE_ESTIMATE, None) for gpu in gpus),
         is_shared=any(gpu.is_shared or _has_others(sums.of(gpu), labels, sums.interval_seconds) for gpu in gpus),
+        disagrees=any(part.job_id in disagreeing for part in whole.parts),
         memory_share=_memory_share(gpus),
         fault=sums.fault,
     )

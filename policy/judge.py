@@ -16,6 +16,10 @@ from policy.words import calculating_words, low_words, ok_words
 from settings import PolicySettings, RuleKind
 
 
+# A mean at the threshold is not below it, however it was rounded on the way.
+_HAIR = 1e-9
+
+
 @dataclass(frozen=True, slots=True)
 class Judging:
     """What judging stands on besides the evidence."""
@@ -138,7 +142,8 @@ def _busy_within(rule: Rule, evidence: Evidence, usable: Sequence[float], needed
 def _is_low(rule: Rule, use: WindowUse, is_slice: bool) -> bool:
     if rule.kind is RuleKind.MEAN:
         mean = use.mean
-        return mean is not None and rule.settings.threshold is not None and mean < rule.settings.threshold
+        limit = rule.settings.threshold
+        return mean is not None and limit is not None and mean < limit - _HAIR
     return use.count > 0 and use.high is not None and use.high <= rule.epsilon_of(is_slice)
 
 

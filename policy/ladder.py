@@ -78,7 +78,9 @@ def take(episode: Episode, now: datetime) -> Episode:
 
 
 def next_step(episode: Episode, rule: Rule) -> Step | None:
-    """The step that comes next, in order; None when all are taken."""
+    """The step that comes next, in order; None when all are taken, and while nothing may follow."""
+    if not episode.is_open or episode.is_held or episode.frozen_since is not None:
+        return None
     return rule.steps[len(episode.taken)] if len(episode.taken) < len(rule.steps) else None
 
 

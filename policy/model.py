@@ -102,8 +102,8 @@ class Evidence:
     """What is known of one running job. None = not known.
 
     `gpu_count` is what Slurm allocated, `by_node` its parts where Slurm tells them. `memory_share` is used of total
-    GPU memory. `has_signals` says whether the other signals were asked and answered; `fault` names the source that
-    did not answer.
+    GPU memory. `disagrees`: exporter and Slurm tell different jobs of a device. `has_signals` says whether the other
+    signals were asked and answered; `fault` names the source that did not answer.
     """
 
     job: Job
@@ -113,6 +113,7 @@ class Evidence:
     interval_seconds: float | None = None
     is_estimate: bool = False
     is_shared: bool = False
+    disagrees: bool = False
     memory_share: float | None = None
     troubles: tuple[Trouble, ...] = ()
     has_signals: bool = True

@@ -50,7 +50,7 @@ def _placed(
         since -= timedelta(seconds=rule.windows[0] if known is not None else verdict.idle_seconds or 0.0)
     verdict = replace(verdict, since=since, steps_taken=len(episode.taken))
     step = next_step(episode, rule)
-    if step is None or verdict.status is not Status.LOW or not rule.acts or episode.is_held:
+    if step is None or verdict.status is not Status.LOW or not rule.acts:
         return verdict
     until = warn_only_until(rule, step, acting_since, policy, now)
     due = max(now, due_at(episode, rule, verdict, now, warn_only_until=until))

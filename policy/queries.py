@@ -18,7 +18,7 @@ from data.queries.scope import may_see, scope_source
 from data.sources import Sources
 from policy.asks import asks_about, asks_for, signal_windows
 from policy.doubts import limits_of
-from policy.gather import Sums, Whole, evidence_of, running_jobs, sums_of, with_signals
+from policy.gather import Sums, Whole, disagreeing_jobs, evidence_of, running_jobs, sums_of, with_signals
 from policy.judge import Judging, clean_seconds, judge_job
 from policy.ladder import Episode
 from policy.model import Evidence, JobVerdict, Status
@@ -139,7 +139,8 @@ def judge_all(
     covered = [(whole, rules) for whole in wholes if (rules := _rules_for(whole, judging))]
     nodes = None if only is None else nodes_of(wholes)
     first = _stale(snapshot) or _ask(metrics, snapshot, asks_for(judging.rules), nodes, ()) if covered else Sums()
-    evidence = [evidence_of(whole, rules, first) for whole, rules in covered]
+    disagreeing = disagreeing_jobs(snapshot)
+    evidence = [evidence_of(whole, rules, first, disagreeing) for whole, rules in covered]
     now = snapshot.time
     found = [judge_job(one, rules, judging, now) for one, (_, rules) in zip(evidence, covered, strict=True)]
     low = [number for number, one in enumerate(found) if _may_be_low(one)]

@@ -140,6 +140,8 @@ def _start(ref: Ref, facts: dict[str, Any], share: Share, now: float) -> None:
     if jobs.suspend_from[row] <= now < jobs.suspend_to[row]:
         since = utc(float(jobs.suspend_from[row]))
         facts |= {"state": "SUSPENDED", "suspend_time": since, "suspended_seconds": 0.0}
+    elif suspended > 0:
+        facts["resumed_time"] = utc(float(jobs.suspend_to[row]))
 
 
 def _end(ref: Ref, facts: dict[str, Any], share: Share) -> None:
