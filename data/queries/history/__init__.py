@@ -18,6 +18,13 @@ an answer: `state.is_empty`. A ReportQuery comes from `report_query(parameters, 
 
 from data.queries.history.asking import parameters_of as parameters_of
 from data.queries.history.asking import report_query as report_query
+from data.queries.history.charts import heat_map as heat_map
+from data.queries.history.charts import hours_by_utilization as hours_by_utilization
+from data.queries.history.charts import trend as trend
+from data.queries.history.charts import week_hours as week_hours
+from data.queries.history.details import Detailed as Detailed
+from data.queries.history.details import DetailedRow as DetailedRow
+from data.queries.history.details import detailed as detailed
 from data.queries.history.groups import COLUMNS as COLUMNS
 from data.queries.history.groups import DEFAULT_COLUMNS as DEFAULT_COLUMNS
 from data.queries.history.groups import GROUP_LABELS as GROUP_LABELS
@@ -39,3 +46,9 @@ from data.queries.history.model import UserHistory as UserHistory
 from data.queries.history.model import UtilizationBin as UtilizationBin
 from data.queries.history.model import WaitRow as WaitRow
 from data.queries.history.model import WeekHours as WeekHours
+from data.queries.history.people import findings as findings
+from data.queries.history.people import standing as standing
+from data.queries.history.people import user_history as user_history
+from data.queries.history.reports import cluster_report as cluster_report
+from data.queries.history.reports import ranking as ranking
+from data.queries.history.reports import report as report

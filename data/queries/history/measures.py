@@ -15,7 +15,10 @@ from data.queries.history.groups import FAILED_STATES
 HOUR_NAMES = tuple(column.name for column in HOURS)
 # A little above 1 is rounding; more is implausible and left out.
 PLAUSIBLE = 1.01
-DETAIL_METRICS = (*RATIO_METRICS, *RATE_METRICS, "gpu_memory_used_bytes", "power_watts")
+# Means that only a whole attempt has, and not each of its hours.
+OF_WHOLE = (*RATE_METRICS, "low_share", "high_share")
+GAP = "utilization_gap"
+DETAIL_METRICS = (*RATIO_METRICS, *OF_WHOLE, "gpu_memory_used_bytes", "power_watts")
 _IN_USAGE = {
     **{name: (f"{name}_hours", f"{name}_measured_hours") for name in RATIO_METRICS},
     "gpu_memory_used_bytes": ("gpu_memory_used_byte_hours", "gpu_memory_used_measured_hours"),
@@ -100,6 +103,9 @@ def of_usage(hours: Table, wanted: Iterable[str]) -> dict[str, Any]:
         "seconds": _sum_of(hours, "seconds"),
         "is_apportioned": lambda: hours.is_apportioned.ifelse(1, 0).max(),
     }
+    util, sm = hours.gpu_utilization_hours, hours.sm_activity_hours
+    known[f"{GAP}_hours"] = lambda: (util - sm).sum()
+    known[f"{GAP}_measured_hours"] = lambda: (util - sm).notnull().ifelse(hours.sm_activity_measured_hours, None).sum()
     for name, (total, measured) in _IN_USAGE.items():
         known[f"{name}_hours"], known[f"{name}_measured_hours"] = _sum_of(hours, total), _sum_of(hours, measured)
     hours_of_watts = {"power_watts_hours": "energy_joules", "power_watts_measured_hours": "energy_hours"}
@@ -115,7 +121,7 @@ USAGE_MORE = ("cpu_core_seconds", "seconds", "is_apportioned")
 def sums_needed(wanted: Iterable[str]) -> tuple[str, ...]:
     """The sums over hours from which the wanted measures of an attempt are made."""
     own = {*wanted}
-    found = [name for name in (*USAGE_SUMS, *details(_IN_USAGE), *details(["power_watts"])) if name in own]
+    found = [name for name in (*USAGE_SUMS, *details((*_IN_USAGE, GAP, "power_watts"))) if name in own]
     more = {"core_seconds", "cpu_seconds", *USAGE_MORE}
     return tuple(dict.fromkeys((*HOUR_NAMES, *found, *(name for name in (*USAGE_SUMS, *USAGE_MORE) if name in more))))
 
@@ -143,7 +149,7 @@ def of_attempts(parts: Table, wanted: Iterable[str], rates: Mapping[str, float])
         "power_watts_hours": lambda: parts.power_watts_hours / 3600,
         **_common(parts, parts.gpu_hours_allocated, parts.state, rates),
     }
-    for name in RATE_METRICS:
+    for name in OF_WHOLE:
         known[f"{name}_hours"] = _lazily(lambda value: value * parts.gpu_hours_measured, parts[f"job_{name}"])
         known[f"{name}_measured_hours"] = _measured(parts[f"job_{name}"], parts.gpu_hours_measured)
     return {name: known[name]() if name in known else parts[name] for name in wanted}
@@ -184,6 +190,9 @@ def _details_of_jobs(jobs: Table, part: Callable[[Expression], Expression]) -> M
     for name in DETAIL_METRICS:
         found[f"{name}_hours"] = _lazily(lambda value: part(value * jobs.gpu_hours_measured), jobs[name])
         found[f"{name}_measured_hours"] = _measured(jobs[name], part(jobs.gpu_hours_measured))
+    gap = jobs.gpu_utilization - jobs.sm_activity
+    found[f"{GAP}_hours"] = lambda: part(gap * jobs.gpu_hours_measured)
+    found[f"{GAP}_measured_hours"] = _measured(gap, part(jobs.gpu_hours_measured))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -28,15 +28,18 @@ def visible(viewer: Viewer, rows: Table) -> Table:
     return rows.filter(own | rows.account.isin(sorted(accounts)) if accounts else own)
 
 
-def fitting(wanted: HistoryFilter, rows: Table, departments: Mapping[str, str] | None = None) -> Table:
-    """The rows that fit all but state, findings, nodes and means. `departments` is the department by account."""
+def fitting(wanted: HistoryFilter, rows: Table) -> Table:
+    """The rows that fit all but state, findings, nodes and means.
+
+    Here `departments` are the accounts of the departments, and `applications` regular expressions for lower case.
+    """
     conditions = [
         _any_of(rows.user, wanted.users),
         _any_of(rows.partition, wanted.partitions),
         _any_of(rows.qos, wanted.qos),
         _any_of(rows.gpu_model, wanted.models),
         _account(rows, wanted.accounts),
-        _department(rows, wanted.departments, departments or {}),
+        _any_of(rows.account, wanted.departments),
         _name(rows.name, wanted.applications),
         _any_of(size_of(rows.gpu_count), wanted.sizes),
     ]
@@ -96,15 +99,8 @@ def _account(rows: Table, names: frozenset[str]) -> Condition | None:
     return reduce(or_, above, rows.account.isin(sorted(names)))
 
 
-def _department(rows: Table, names: frozenset[str], departments: Mapping[str, str]) -> Condition | None:
-    if not names:
-        return None
-    accounts = sorted(account for account, department in departments.items() if department in names)
-    return rows.account.isin(accounts) if accounts else rows.account.isnull() & rows.account.notnull()
-
-
 def _name(name: Condition, patterns: frozenset[str]) -> Condition | None:
-    found = [name.lower().re_search(pattern_of(pattern)) for pattern in sorted(patterns)]
+    found = [name.lower().re_search(pattern) for pattern in sorted(patterns)]
     return reduce(or_, found) if found else None
 
 

@@ -18,6 +18,7 @@ from data.model import Viewer
 from data.queries.history import narrowing
 from data.queries.history.compiled import MARKS, CompiledQuestions, compiled, named_table, named_tables
 from data.queries.history.groups import IN_TIME, Group
+from data.queries.history.marks import Marked, filled, marked
 from data.queries.history.measures import measures_of
 from data.queries.history.model import ReportQuery
 from data.queries.history.reading import Range, Reading, range_of
@@ -63,19 +64,27 @@ class Question:
         return replace(self, query=replace(self.query, **changes))
 
     def run(self, name: str, build: Callable[[], Any], *more: Hashable) -> list[dict[str, Any]]:
-        """The rows of the expression that `build` makes, which depends on this question, `name` and `more` alone."""
-        form = replace(self.query, since=MARKS.since, until=MARKS.until)
-        key = (name, form, self.viewer, self.reading.has_edges, self._rates_and_departments, *more)
+        """The rows of the expression that `build` makes, which depends on the form of this question, `name` and `more`
+        alone: on which of its filters are set, not on their values."""
+        key = (name, self.form, self.marked.viewer, self.reading.has_edges, tuple(sorted(self.rates.items())), *more)
         found = _COMPILED.get(key, build)
         if "hours" in found.tables:
             self.reading.give("hours", self._hours())
-        rows: list[dict[str, Any]] = self.reading.run(found.of(self.reading.span), found.tables).to_pylist()
+        sql = filled(found.of(self.reading.span), self.marked.values)
+        rows: list[dict[str, Any]] = self.reading.run(sql, found.tables).to_pylist()
         return rows
 
     @cached_property
-    def _rates_and_departments(self) -> Hashable:
-        wanted = self.query.filter.departments
-        return tuple(sorted(self.rates.items())), tuple(sorted(self.departments.items())) if wanted else ()
+    def marked(self) -> Marked:
+        names = self.query.filter.departments
+        departments = self.departments if names else {}
+        own = [account for account, name in departments.items() if name in names]
+        return marked(self.viewer, self.query.filter, own)
+
+    @property
+    def form(self) -> ReportQuery:
+        """The query without its range and the values of its filter."""
+        return replace(self.query, since=MARKS.since, until=MARKS.until, filter=self.marked.filter, compare=False)
 
     @cached_property
     def departments(self) -> Mapping[str, str]:
@@ -94,13 +103,11 @@ class Question:
         return next((self.department_rows[name] for name in above if name in self.department_rows), None)
 
     def allowed(self, rows: Table) -> Table:
-        wanted = self.query.filter
-        departments = self.departments if wanted.departments else {}
-        return narrowing.fitting(wanted, narrowing.visible(self.viewer, rows), departments)
+        return narrowing.fitting(self.marked.filter, narrowing.visible(self.marked.viewer, rows))
 
     def wanted(self, *measures: str) -> Wanted:
         names = dict.fromkeys((*measures_of(self.query.columns), *self._means, *measures))
-        return Wanted(tuple(names), self.allowed, narrowing.ended_as(self.query.filter), self.rates)
+        return Wanted(tuple(names), self.allowed, narrowing.ended_as(self.marked.filter), self.rates)
 
     @property
     def _means(self) -> tuple[str, ...]:
@@ -113,7 +120,7 @@ class Question:
     def parts(self, *measures: str) -> Table:
         """The attempts of the question, split by what it is grouped by: `node`, or `bucket` of time."""
         wanted = self.wanted(*measures)
-        nodes = sorted(self.query.filter.nodes)
+        nodes = sorted(self.marked.filter.nodes)
         buckets = self.buckets if self.query.by in IN_TIME else None
         if nodes or self.query.by is Group.NODE:
             found = by_node(self.tables, MARKS, wanted, nodes, buckets)

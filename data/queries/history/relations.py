@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from data.history.columns import KEY, RATE_METRICS
+from data.history.columns import KEY
 from data.queries.history import measures as of
 from data.queries.history.measures import HOUR_NAMES
 from data.queries.history.reading import Range
@@ -21,7 +21,7 @@ Keep = Callable[[Table], Table]
 KEYS = tuple(column.name for column in KEY)
 DIMENSIONS = ("display_id", "name", "user", "account", "partition", "qos", "gpu_model", "gpu_count")
 PATH_SEPARATOR = "\x1f"
-_FROM_JOBS = ("state", "end_time", "memory_used_bytes", "memory_allocated_bytes", *RATE_METRICS)
+_FROM_JOBS = ("state", "end_time", "memory_used_bytes", "memory_allocated_bytes", *of.OF_WHOLE)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _without_hours(tables: Tables, span: Range, crossing: Table, wanted: Wanted)
 
 def _of_jobs(jobs: Table, wanted: Wanted, share: Any = None) -> Table:
     made = of.of_jobs(jobs, wanted.measures, wanted.rates, share)
-    names = (*KEYS, *DIMENSIONS, "state", "end_time")
+    names = (*KEYS, *DIMENSIONS, "state", "end_time", "findings")
     return jobs.select(*names, path=path_of(jobs), **_floats(made))
 
 
@@ -189,7 +189,7 @@ def _select(summed: Table, wanted: Wanted, *bucket: str) -> Table:
 
 
 def _identity(rows: Table) -> tuple[Any, ...]:
-    return (*KEYS, *DIMENSIONS, "state", "end_time", rows.path)
+    return (*KEYS, *DIMENSIONS, "state", "end_time", "findings", rows.path)
 
 
 def _floats(made: Mapping[str, Any]) -> dict[str, Any]:

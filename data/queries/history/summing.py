@@ -32,21 +32,24 @@ class Summed:
     about: dict[Place, Raw] = field(default_factory=dict)
 
 
-def summed(question: Question) -> Summed:
-    """Add up by group; of jobs only the first ones in the order of the query."""
-    measures = question.wanted().measures
+def summed(question: Question, *more: str) -> Summed:
+    """Add up what the columns of the query need, and `more`, by group; of jobs only the first ones in its order."""
+    measures = question.wanted(*more).measures
     if question.query.by is Group.JOB:
         return _jobs(question, measures)
-    found = [row for row in question.run("sums", lambda: _sums(question, measures)) if row["jobs"]]
+    found = [row for row in question.run("sums", lambda: _sums(question, measures), measures) if row["jobs"]]
     total = total_of(found, measures)
     if question.query.by in SPLIT:
         names = [name for name in _COUNTED if name in measures]
-        total |= {name: value or 0.0 for name, value in question.run("once", lambda: _once(question, names))[0].items()}
+        total |= {
+            name: value or 0.0
+            for name, value in question.run("once", lambda: _once(question, names), measures)[0].items()
+        }
     return _folded(question, found, measures, total)
 
 
 def _sums(question: Question, measures: Sequence[str]) -> Table:
-    parts = question.parts()
+    parts = question.parts(*measures)
     raw = raw_group(question.query.by, parts)
     sums = {name: parts[name].sum() for name in measures}
     return parts.group_by(raw).agg(**sums) if raw else parts.agg(**sums)
@@ -81,9 +84,9 @@ def _folded(question: Question, found: Sequence[Raw], measures: Sequence[str], t
 
 def _jobs(question: Question, measures: Sequence[str]) -> Summed:
     whole = question.asking(by=Group.NONE)
-    total = whole.run("sums", lambda: _sums(whole, measures))[0]
+    total = whole.run("sums", lambda: _sums(whole, measures), measures)[0]
     limit = min(question.query.limit or MOST_JOBS, MOST_JOBS)
-    found = question.run("jobs", lambda: _first(question, limit), limit)
+    found = question.run("jobs", lambda: _first(question, measures, limit), measures, limit)
     made = Summed(total_of([total], measures), {}, int(total["jobs"] or 0))
     for row in found:
         place = place_of(Group.JOB, row)
@@ -93,8 +96,8 @@ def _jobs(question: Question, measures: Sequence[str]) -> Summed:
     return made
 
 
-def _first(question: Question, limit: int) -> Table:
-    parts = question.parts()
+def _first(question: Question, measures: Sequence[str], limit: int) -> Table:
+    parts = question.parts(*measures)
     return parts.order_by(_order(question.query.sort, parts)).limit(limit)
 
 

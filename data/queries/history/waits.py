@@ -25,7 +25,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.9}
 
 def begun(question: Question) -> Table:
     """The rows of `jobs` that began in the range and fit, with `wait` in seconds; null where it is not known."""
-    jobs, wanted = question.tables.jobs, question.query.filter
+    jobs, wanted = question.tables.jobs, question.marked.filter
     rows = question.wanted().jobs(jobs.filter((jobs.start_time >= MARKS.since) & (jobs.start_time < MARKS.until)))
     if wanted.nodes:
         rows = rows.filter(reduce(or_, [rows.nodes.contains(name) for name in sorted(wanted.nodes)]))
