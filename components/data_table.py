@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +29,17 @@ class Column:
 
 
 def data_table(
-    columns: Sequence[Column], rows: Sequence[Sequence[Any]], *, caption: str, order: str = "", store: str = ""
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Any]],
+    *,
+    caption: str,
+    order: str = "",
+    store: str = "",
+    link: Callable[[str], str] | None = None,
 ) -> Component:
-    """`order` is the sort that is on ("-gpus" = downwards); `store` the id of the Store that a click on a head sets."""
-    head = html.Tr([_head(column, order, store) for column in columns])
+    """`order` is the sort that is on ("-gpus" = downwards); `store` the id of the Store that a click on a head sets, or
+    `link` the address that it leads to."""
+    head = html.Tr([_head(column, order, store, link) for column in columns])
     body = [html.Tr([_cell(column, cell) for column, cell in zip(columns, row, strict=True)]) for row in rows]
     table = html.Table(
         [html.Caption(caption, className="fw-sr"), html.Thead(head), html.Tbody(body)], className="fw-table"
@@ -40,21 +47,21 @@ def data_table(
     return html.Div(table, className="fw-table-box", tabIndex="0", role="region", **{"aria-label": caption})
 
 
-def _head(column: Column, order: str, store: str) -> Component:
+def _head(column: Column, order: str, store: str, link: Callable[[str], str] | None) -> Component:
     name = [column.label, html.Span(column.unit, className="fw-unit")] if column.unit else [column.label]
     classes = _classes(column)
-    if not (column.sort and store):
+    if not (column.sort and (store or link)):
         return html.Th(name, scope="col", className=classes, title=column.help or None)
     is_on, is_down = order.removeprefix("-") == column.sort, order.startswith("-")
     first = f"-{column.sort}" if column.is_number else column.sort
     turned = column.sort if is_down else f"-{column.sort}"
     mark = [icon("down" if is_down else "up")] if is_on else []
-    button = html.Button(
-        [html.Span(name), *mark],
-        type="button",
-        className="fw-sort",
-        title=column.help or None,
-        **{"data-set": store, "data-value": turned if is_on else first},
+    looks = {"className": "fw-sort", "title": column.help or None}
+    to = turned if is_on else first
+    button = (
+        html.A([html.Span(name), *mark], href=link(to), **looks, **{"data-go": "1"})
+        if link
+        else html.Button([html.Span(name), *mark], type="button", **looks, **{"data-set": store, "data-value": to})
     )
     sorted_by = {"aria-sort": "descending" if is_down else "ascending"} if is_on else {}
     return html.Th(button, scope="col", className=classes, **sorted_by)

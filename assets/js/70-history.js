@@ -1,0 +1,81 @@
+// The page of history: every choice is an address. A link or a filter changes it, and the page follows in place.
+(function () {
+  "use strict";
+  var ANY = "*", CUSTOM = "custom", DAY = 86400000;
+  var PICKS = { "eff-partition": "partition", "eff-model": "model" };
+  var waiting = null;
+
+  function isShown() { return document.getElementById("eff-page"); }
+
+  // The reader stays where they are; what is shown stays until the answer is here.
+  function go(href) {
+    if (href === location.pathname + location.search) return;
+    if (href.split("?")[0] !== location.pathname) window.scrollTo(0, 0);
+    history.pushState({}, "", href);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    busy();
+  }
+  function busy() {
+    clearTimeout(waiting);
+    waiting = setTimeout(function () {
+      var page = isShown(), said = document.getElementById("eff-busy");
+      if (page) page.setAttribute("aria-busy", "true");
+      if (said) said.hidden = false;
+    }, 300);
+  }
+  function arrived() {
+    clearTimeout(waiting);
+    var page = isShown(), said = document.getElementById("eff-busy");
+    if (page) page.removeAttribute("aria-busy");
+    if (said) said.hidden = true;
+  }
+
+  function changed(changes) {
+    var params = new URLSearchParams(location.search);
+    Object.keys(changes).forEach(function (key) {
+      params.delete(key);
+      if (changes[key]) params.set(key, changes[key]);
+    });
+    var text = params.toString();
+    return location.pathname + (text ? "?" + text : "");
+  }
+
+  // The address names the first moment after the last day.
+  function after(day) { return new Date(Date.parse(day + "T00:00:00Z") + DAY).toISOString().slice(0, 10); }
+  function dates() {
+    var from = document.getElementById("eff-from").value, to = document.getElementById("eff-to").value;
+    if (!from || !to) return;
+    var first = from < to ? from : to, last = from < to ? to : from;
+    go(changed({ since: first, until: after(last), limit: "" }));
+  }
+
+  document.addEventListener("change", function (event) {
+    if (!isShown()) return;
+    var id = event.target.id, value = event.target.value;
+    if (PICKS[id]) {
+      var pick = {};
+      pick[PICKS[id]] = value === ANY ? "" : value;
+      pick.limit = "";
+      go(changed(pick));
+    } else if (id === "eff-since") {
+      if (value === CUSTOM) { document.getElementById("eff-dates").hidden = false; document.getElementById("eff-from").focus(); }
+      else go(changed({ since: value === "30d" ? "" : value, until: "" }));
+    } else if (id === "eff-from" || id === "eff-to") dates();
+  });
+
+  document.addEventListener("click", function (event) {
+    var menu = document.querySelector("#eff-export details[open]");
+    if (menu && (!menu.contains(event.target) || event.target.closest("a"))) menu.open = false;
+    var link = event.target.closest && event.target.closest("a[data-go]");
+    if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(link.getAttribute("href"));
+  });
+  document.addEventListener("keydown", function (event) {
+    var menu = event.key === "Escape" && document.querySelector("#eff-export details[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+  });
+  window.addEventListener("popstate", function () { if (isShown()) busy(); });
+
+  window.fwHistory = { go: go, changed: changed, arrived: arrived };
+})();
