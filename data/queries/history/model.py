@@ -147,7 +147,8 @@ class HistoryState:
 @dataclass(frozen=True, slots=True)
 class Report:
     """`rows` are sorted and limited; `groups` is how many there are in all. `total` is of all, not only of `rows`:
-    its hours are the sum of all groups (of the top level of accounts). `currency` is that of `cost`."""
+    its hours are the sum of all groups (of the top level of accounts). `currency` is that of `cost`. `before` says what
+    the numbers of the time before stand on (None = not asked)."""
 
     query: ReportQuery
     rows: tuple[ReportRow, ...]
@@ -156,6 +157,7 @@ class Report:
     waits: tuple[WaitRow, ...] = ()
     state: HistoryState = HistoryState()
     currency: str = "EUR"
+    before: HistoryState | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,14 +38,14 @@ def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
         return found, waits, state_of(viewer, question.reading)
 
     found, waits, state = ask(viewer, sources, query, answer)
-    before = _before(viewer, sources, query) if query.compare else None
+    before, before_state = _before(viewer, sources, query) if query.compare else (None, None)
     of_all = {one.size: one for one in waits[0][:1]}
     total = _row(query, found, None, of_all, before)
     if query.by is Group.NONE:
         rows: tuple[ReportRow, ...] = (total,) if found.groups else ()
     else:
         rows = tuple(_row(query, found, place, waits[1], before) for place in _shown(query, found))
-    return Report(query, rows, total, found.groups, waits[0], state, sources.settings.history.currency)
+    return Report(query, rows, total, found.groups, waits[0], state, sources.settings.history.currency, before_state)
 
 
 def cluster_report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
@@ -78,9 +78,9 @@ def ranking(
     return tuple(row for row in found.rows if row.value(of) is not None)
 
 
-def _before(viewer: Viewer, sources: Sources, query: ReportQuery) -> Summed:
+def _before(viewer: Viewer, sources: Sources, query: ReportQuery) -> tuple[Summed, HistoryState]:
     earlier = replace(query, since=query.since - query.length, until=query.since)
-    return ask(viewer, sources, earlier, summed)
+    return ask(viewer, sources, earlier, lambda question: (summed(question), state_of(viewer, question.reading)))
 
 
 def _waits(question: Question, found: Summed, shown: Sequence[Place]) -> dict[str, WaitRow]:
