@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from data.efficiency import device_weight, slice_profile
 from data.gpu_models import GIB, gpu_model
@@ -35,15 +37,17 @@ class PartitionFacts:
     offers: tuple[GpuOffer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobFacts:
-    """`partition` is of the job's own nodes; of a het job, `parts` holds those of each component by its display id."""
+    """What every finding asks for is worked out once, and `kept`. `partition` is of the job's own nodes; of a het job,
+    `parts` holds those of each component by its display id."""
 
     report: JobReport
     limits: FindingLimits
     judgement: JudgementSettings
     partition: PartitionFacts = PartitionFacts()
     parts: Mapping[str, PartitionFacts] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def job(self) -> Job:
@@ -58,7 +62,7 @@ class JobFacts:
     def has_ended(self) -> bool:
         return self.job.end_time is not None
 
-    @property
+    @cached_property
     def sound_gpus(self) -> tuple[GpuUse, ...]:
         """Allocated GPUs whose own numbers can be trusted; () when the job's mapping cannot."""
         report = self.report
@@ -74,7 +78,7 @@ class JobFacts:
         count = self.report.gpu_count
         return bool(count) and len(self.sound_gpus) == len(self.report.allocated_gpus) == count
 
-    @property
+    @cached_property
     def are_hosts_sound(self) -> bool:
         """Whether CPU and memory of every node were measured for enough of the time."""
         nodes = self.report.nodes
@@ -86,7 +90,7 @@ class JobFacts:
             return False
         return all(node.is_host_measured and _is_covered(node.host_coverage, self.limits) for node in nodes)
 
-    @property
+    @cached_property
     def cpu_utilization(self) -> float | None:
         """The job's CPU utilization where it is sound and plausible."""
         return self.report.cpu.countable if self.are_hosts_sound else None

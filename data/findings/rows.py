@@ -10,6 +10,7 @@ from data.findings.facts import JobFacts
 from data.report import GpuUse
 
 _MOST_NODES = 3
+_ROWS = "rows"
 
 
 def metric_row(gpu: GpuUse, facts: JobFacts) -> MetricRow:
@@ -28,7 +29,15 @@ def metric_row(gpu: GpuUse, facts: JobFacts) -> MetricRow:
 def gpus_with(facts: JobFacts, diagnosis: str) -> tuple[GpuUse, ...]:
     """The soundly measured GPUs for which a diagnosis holds."""
     holds = DIAGNOSES[diagnosis]
-    return tuple(gpu for gpu in facts.sound_gpus if holds(metric_row(gpu, facts), facts.limits))
+    return tuple(gpu for gpu, row in _sound_rows(facts) if holds(row, facts.limits))
+
+
+def _sound_rows(facts: JobFacts) -> tuple[tuple[GpuUse, MetricRow], ...]:
+    """Made once for all findings about a job."""
+    known = facts.kept.get(_ROWS)
+    if known is None:
+        known = facts.kept[_ROWS] = tuple((gpu, metric_row(gpu, facts)) for gpu in facts.sound_gpus)
+    return known
 
 
 def how_many(part: Sequence[GpuUse], facts: JobFacts) -> str:

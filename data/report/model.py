@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
 from data.efficiency import NOTHING, UNMEASURED, GpuHours, Judgement, Mean, Share, utilization_gap
 from data.gpu_models import GpuModel, gpu_model
@@ -43,7 +44,7 @@ class Swing:
     high_share: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GpuUse:
     """One GPU or slice. `device` None = allocated, and not told apart or not seen.
 
@@ -65,7 +66,7 @@ class GpuUse:
     is_shared: bool = False
     swing: Swing | None = None
 
-    @property
+    @cached_property
     def utilization_metric(self) -> str | None:
         """UTIL, or GR on a slice or where UTIL is absent; None = neither was measured."""
         names = (
@@ -73,7 +74,7 @@ class GpuUse:
         )
         return next((name for name in names if self.mean(name) is not None), None)
 
-    @property
+    @cached_property
     def utilization(self) -> float | None:
         name = self.utilization_metric
         return None if name is None else self.mean(name)
@@ -98,7 +99,7 @@ class GpuUse:
         """Peak GPU memory of the device's."""
         return Share(self.maximum("gpu_memory_used_bytes"), self.maximum("gpu_memory_total_bytes"))
 
-    @property
+    @cached_property
     def model(self) -> GpuModel | None:
         return gpu_model(self.device.model if self.device else None, self.model_name)
 
@@ -145,7 +146,7 @@ class NodeUse:
         return self.cpu.value is not None or self.memory.used is not None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobReport:
     """`metrics` are job means by metric name, over the measured allocated devices.
 
@@ -181,11 +182,11 @@ class JobReport:
     notes: tuple[str, ...] = ()
     components: tuple[JobReport, ...] = ()
 
-    @property
+    @cached_property
     def allocated_gpus(self) -> tuple[GpuUse, ...]:
         return tuple(gpu for gpu in self.gpus if gpu.is_allocated)
 
-    @property
+    @cached_property
     def measured_gpus(self) -> tuple[GpuUse, ...]:
         return tuple(gpu for gpu in self.allocated_gpus if gpu.utilization is not None)
 

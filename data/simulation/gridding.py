@@ -11,6 +11,7 @@ from data.metrics.grid import GridRun
 from data.metrics.registry import METRICS
 from data.simulation.chance import Floats, Ints
 from data.simulation.energy import energy_at
+from data.simulation.grid import INTERVAL
 from data.simulation.hosts import HOST_METRICS, HostSpan, host_samples, host_spans, host_values
 from data.simulation.sampling import batches, evaluate, sampled
 from data.simulation.signals import ENERGY, NOT_ON_SLICES, Moment
@@ -39,8 +40,8 @@ def grid_runs(
         for spans in _batches(every):
             yield from _device_runs(world, spans, devices, raw, step)
     if hosts:
-        for span in host_spans(world, start, end, nodes=nodes):
-            yield from _host_runs(world, span, hosts, raw, step)
+        for span in host_spans(world, start - 2 * INTERVAL, end, nodes=nodes):
+            yield from _host_runs(world, span, hosts, raw, step, start)
 
 
 def _batches(spans: Sequence[Span]) -> Iterator[Sequence[Span]]:
@@ -70,7 +71,10 @@ def _runs(
     counts = None
     if step is not None:
         begins = np.floor(time / step) * step
-        places = np.union1d(first, _changes(begins))
+        is_new = np.zeros(len(begins), dtype=np.bool_)
+        is_new[first] = True
+        is_new[1:] |= begins[1:] != begins[:-1]
+        places = np.flatnonzero(is_new)
         counts = np.diff(np.append(places, len(at))).astype(np.float64)
         edges = (np.minimum.reduceat(values, places), np.maximum.reduceat(values, places))
         sums, time, first = np.add.reduceat(values, places), begins[places], np.searchsorted(places, first)
@@ -112,15 +116,19 @@ def _increases(world: World, spans: Sequence[Span], now: Moment) -> Floats:
 
 
 def _host_runs(
-    world: World, span: HostSpan, names: Sequence[str], raw: frozenset[str], step: float
+    world: World, span: HostSpan, names: Sequence[str], raw: frozenset[str], step: float, start: float
 ) -> Iterator[GridRun]:
-    time = host_samples(world, span)
+    """`span` begins a little before `start`: the first increase of a counter needs the sample before it."""
+    every = host_samples(world, span)
+    time = every[every >= start]
     if not len(time):
         return
     for name in names:
         values = host_values(span, name, time)
         if METRICS[name].is_counter:
-            yield GridRun(name, span.machine.name, None, span.label, time[1:], np.diff(values))
+            grown = np.diff(host_values(span, name, every))
+            inside = every[1:] >= start
+            yield GridRun(name, span.machine.name, None, span.label, every[1:][inside], grown[inside])
         elif name in raw:
             yield GridRun(name, span.machine.name, None, span.label, time, values)
         else:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from data.simulation.chance import Floats, key_of, mix, units, word
+from data.simulation.chance import Floats, Ints, key_of, mix, units, word
 from data.simulation.describe import COMPANION_SHARE, Share, lane_of, share_of
 from data.simulation.hardware import Machine
 from data.simulation.sampling import lay
 from data.simulation.spans import without
-from data.simulation.world import World, has_companion
+from data.simulation.world import Ref, World, has_companion
 
 HOST_METRICS = ("cpu_seconds", "memory_used_bytes", "memory_allocated_bytes", "allocated_cores")
 
@@ -39,12 +40,22 @@ def host_spans(
     nodes: frozenset[str] | None = None,
 ) -> list[HostSpan]:
     """Jobs on nodes in the window, by job label or node (None = no limit)."""
+    spans = host_spans_of(world, world.overlapping(start, end), start, end)
+    return [
+        span
+        for span in spans
+        if (labels is None and nodes is None) or span.label in (labels or ()) or span.machine.name in (nodes or ())
+    ]
+
+
+def host_spans_of(world: World, refs: Iterable[Ref], start: float, end: float) -> list[HostSpan]:
+    """These attempts on their nodes, cut to the time."""
     gaps = world.faults.source_gaps(start, end)
     down: dict[str, list[tuple[float, float]]] = {}
     for fault in world.faults.between("down", start, end):
         down.setdefault(fault.node, []).append((fault.start, fault.end))
     spans = []
-    for ref in world.overlapping(start, end):
+    for ref in refs:
         jobs, row, share = ref.epoch.jobs, ref.row, share_of(ref)
         job_id, begin = int(jobs.job_id[row]), float(jobs.start[row])
         first, last = max(start, begin), min(end, float(jobs.end[row]))
@@ -54,11 +65,10 @@ def host_spans(
         if companion is not None and has_companion(ref):
             parts.append((companion, str(job_id + 1), COMPANION_SHARE))
         for machine, label, part in parts:
-            if (labels is None and nodes is None) or label in (labels or ()) or machine.name in (nodes or ()):
-                holes = sorted([*gaps, *down.get(machine.name, ())])
-                seen = tuple(without((first, last), holes))
-                key = key_of(int(jobs.key[row]), word(machine.name))
-                spans.append(HostSpan(machine, label, first, last, begin, part, suspended, key, seen))
+            holes = sorted([*gaps, *down.get(machine.name, ())])
+            seen = tuple(without((first, last), holes))
+            key = key_of(int(jobs.key[row]), word(machine.name))
+            spans.append(HostSpan(machine, label, first, last, begin, part, suspended, key, seen))
     return spans
 
 
@@ -66,6 +76,29 @@ def host_samples(world: World, span: HostSpan) -> Floats:
     """Times at which the node's cgroup exporter was scraped."""
     _, times = lay(world, [(0, span.machine, spell) for spell in span.seen])
     return times
+
+
+def all_host_samples(world: World, spans: Sequence[HostSpan]) -> tuple[Ints, Floats]:
+    """Samples of many jobs on nodes: (place in `spans`, time), span by span in time order."""
+    return lay(world, [(row, span.machine, spell) for row, span in enumerate(spans) for spell in span.seen])
+
+
+def all_host_values(spans: Sequence[HostSpan], metric: str, at: Ints, times: Floats) -> Floats:
+    """What `host_values` gives, for samples of many spans."""
+
+    def column(values: Iterable[float]) -> Floats:
+        return np.fromiter(values, np.float64, len(spans))[at]
+
+    if metric == "cpu_seconds":
+        off, on = column(span.suspended[0] for span in spans), column(span.suspended[1] for span in spans)
+        running = times - column(span.begin for span in spans) - np.clip(times, off, on) + off
+        return np.round(column(span.share.cores * span.share.cpu_use for span in spans) * running, 3)
+    if metric == "memory_used_bytes":
+        key = mix(np.fromiter((span.key for span in spans), np.uint64, len(spans)), 251)[at]
+        grown = np.clip((times - column(span.begin for span in spans)) / 600, 0.1, 1)
+        level = grown * (1 - 0.04 * units(key, np.floor(times).astype(np.int64)))
+        return np.floor(column(span.share.memory_used_bytes for span in spans) * level / 4096) * 4096
+    return column(span.share.memory_bytes if metric == "memory_allocated_bytes" else span.share.cores for span in spans)
 
 
 def host_values(span: HostSpan, metric: str, times: Floats) -> Floats:

@@ -30,6 +30,7 @@ class Table:
     spans: Sequence[Span]
     key: Keys
     device_key: Keys
+    noise_key: Keys
     card_key: Keys
     begin: Floats
     archetype: Ints
@@ -43,15 +44,24 @@ class Table:
     xid: tuple[Floats, Floats, Floats]
     traits: dict[str, Floats]
 
+    @property
+    def is_used(self) -> Flags:
+        """Whether the span's device is one that its job works on."""
+        given = np.ceil(self.traits["used"] * self.count - 1e-9)
+        used: Flags = (self.ordinal < given) & (self.archetype != FREE)
+        return used
+
 
 def tabulate(spans: Sequence[Span]) -> Table:
     key = np.array([span.key for span in spans], dtype=np.uint64)
     archetype = np.array([span.archetype for span in spans], dtype=np.int64)
     ordinal = np.array([span.ordinal for span in spans], dtype=np.int64)
+    device_key = mix(key, ordinal + 1000)
     return Table(
         spans,
         key,
-        mix(key, ordinal + 1000),
+        device_key,
+        mix(device_key, 221),
         mix(np.array([span.machine.number * 16 + span.unit.card for span in spans], dtype=np.uint64), 228),
         _floats(span.begin for span in spans),
         archetype,
@@ -108,9 +118,27 @@ class Moment:
         load = self.card_load
         return np.zeros(len(self.at), dtype=bool) if load is None else ~np.isnan(load)
 
-    def noise(self, channel: int, amount: float) -> Floats:
-        """Factors around 1 that differ from sample to sample."""
-        return 1.0 + amount * bells(mix(self.table.device_key[self.at], channel), self.tick)
+    def noise(self, pattern: int, amount: float) -> Floats:
+        """Factors around 1 that differ from sample to sample; those of the four patterns have nothing in common.
+
+        One hash per sample gives four numbers; each pattern adds them up with signs of its own.
+        """
+        name = f"noise {pattern}"
+        if name not in self.known:
+            first, second, third, fourth = self._lanes()
+            near, far = (first + second, third + fourth) if pattern < 2 else (first - second, third - fourth)
+            self.known[name] = near + far if pattern % 2 == 0 else near - far
+        factors: Floats = 1.0 + amount * self.known[name]
+        return factors
+
+    def _lanes(self) -> list[Floats]:
+        """Four numbers between -0.87 and 0.87 per sample, from one hash."""
+        if "lane 0" not in self.known:
+            mixed = mix(self.table.noise_key[self.at], self.tick)
+            for lane in range(4):
+                part = (mixed >> np.uint64(16 * lane)) & np.uint64(0xFFFF)
+                self.known[f"lane {lane}"] = (part / 65535.0 - 0.5) * 1.7320508
+        return [self.known[f"lane {lane}"] for lane in range(4)]
 
     def within(self, spell: tuple[Floats, ...]) -> Flags:
         result: Flags = (self.time >= spell[0][self.at]) & (self.time < spell[1][self.at])
@@ -126,22 +154,49 @@ def moment(table: Table, at: Ints, time: Floats) -> Moment:
 
 
 def _work(now: Moment) -> Floats:
+    """What has no part in a kind of job (no swing, no dips, no pauses) is not worked out for its samples."""
     table, at = now.table, now.at
     since = now.time - table.begin[at]
-    key = table.key[at]
-    curve = waves(key, 211, since / now.trait("period"))
-    sharp = np.clip((curve - 0.5) * 2.6, -1, 1)
-    work = now.trait("level") + now.trait("swing") * sharp
-    work += now.trait("noise") * bells(mix(table.device_key[at], 212), now.tick)
-    dip = units(mix(key, 213), np.floor(since / 60).astype(np.int64)) < now.trait("dip")
-    work = np.where(dip, work * 0.3 * units(mix(key, 214), now.tick), work)
-    on = units(mix(key, 215), np.floor(since / now.trait("burst")).astype(np.int64)) < now.trait("duty")
-    on &= (since >= now.trait("startup")) & (since < now.trait("busy"))
-    on &= table.ordinal[at] < np.ceil(now.trait("used") * table.count[at] - 1e-9)
+    work = now.trait("level")
+    _swing(now, work, since)
+    _flutter(now, work)
+    _dip(now, work, since)
+    on = (since >= now.trait("startup")) & (since < now.trait("busy")) & table.is_used[at]
+    _pause(now, on, since)
     on &= ~now.within(table.suspended)
-    on &= table.archetype[at] != FREE
     result: Floats = np.where(on, np.clip(work, 0.0, 1.0), 0.0)
     return result
+
+
+def _swing(now: Moment, work: Floats, since: Floats) -> None:
+    swing, at = now.table.traits["swing"], now.at
+    mine = np.flatnonzero((swing > 0)[at])
+    if len(mine):
+        at = at[mine]
+        curve = waves(now.table.key[at], 211, since[mine] / now.table.traits["period"][at])
+        work[mine] += swing[at] * np.clip((curve - 0.5) * 2.6, -1, 1)
+
+
+def _flutter(now: Moment, work: Floats) -> None:
+    noise, at = now.table.traits["noise"], now.at
+    mine = np.flatnonzero((noise > 0)[at])
+    if len(mine):
+        work[mine] += noise[at[mine]] * bells(mix(now.table.device_key, 212)[at[mine]], now.tick[mine])
+
+
+def _dip(now: Moment, work: Floats, since: Floats) -> None:
+    dip, key, at = now.table.traits["dip"], now.table.key, now.at
+    mine = np.flatnonzero((dip > 0)[at])
+    hit = mine[units(mix(key, 213)[at[mine]], np.floor(since[mine] / 60).astype(np.int64)) < dip[at[mine]]]
+    work[hit] = work[hit] * 0.3 * units(mix(key, 214)[at[hit]], now.tick[hit])
+
+
+def _pause(now: Moment, on: Flags, since: Floats) -> None:
+    """Stretches without work."""
+    duty, burst, at = now.table.traits["duty"], now.table.traits["burst"], now.at
+    mine = np.flatnonzero((duty < 1)[at])
+    number = np.floor(since[mine] / burst[at[mine]]).astype(np.int64)
+    on[mine] &= units(mix(now.table.key, 215)[at[mine]], number) < duty[at[mine]]
 
 
 def _utilization(now: Moment) -> Floats:
@@ -150,20 +205,20 @@ def _utilization(now: Moment) -> Floats:
 
 
 def _graphics(now: Moment) -> Floats:
-    return np.clip(now.work * now.noise(221, 0.01), 0, 1)
+    return np.clip(now.work * now.noise(0, 0.01), 0, 1)
 
 
 def _sm(now: Moment) -> Floats:
     slowed = np.where(now.within(now.table.hot), 0.75, 1.0)
-    return np.clip(now.work * now.trait("sm") * slowed * now.noise(222, 0.04), 0, 1)
+    return np.clip(now.work * now.trait("sm") * slowed * now.noise(1, 0.04), 0, 1)
 
 
-def _share_of_sm(name: str, channel: int) -> Callable[[Moment], Floats]:
-    return lambda now: np.clip(now.value("sm_activity") * now.trait(name) * now.noise(channel, 0.04), 0, 1)
+def _share_of_sm(name: str, pattern: int) -> Callable[[Moment], Floats]:
+    return lambda now: np.clip(now.value("sm_activity") * now.trait(name) * now.noise(pattern, 0.04), 0, 1)
 
 
 def _dram(now: Moment) -> Floats:
-    return np.clip(now.work * now.trait("dram") * now.noise(224, 0.05), 0, 1)
+    return np.clip(now.work * now.trait("dram") * now.noise(2, 0.05), 0, 1)
 
 
 def _copy(now: Moment) -> Floats:
@@ -174,8 +229,7 @@ def _memory_used(now: Moment) -> Floats:
     table, at = now.table, now.at
     since = now.time - table.begin[at]
     ramp = np.clip(since / np.maximum(30.0, now.trait("startup")), 0, 1)
-    is_used = table.ordinal[at] < np.ceil(now.trait("used") * table.count[at] - 1e-9)
-    share = np.where(is_used & (table.archetype[at] != FREE), now.trait("memory") * ramp, 0.0)
+    share = np.where(table.is_used[at], now.trait("memory") * ramp, 0.0)
     base = np.where(table.archetype[at] == FREE, 0.004, 0.006)
     total = table.total[at]
     used_bytes: Floats = np.floor(np.minimum(total, total * (base + share)) / (1 << 20)) * (1 << 20)
@@ -238,9 +292,9 @@ def _xid(now: Moment) -> Floats:
     return np.where(now.within(now.table.xid), now.table.xid[2][now.at], 0.0)
 
 
-def _link(name: str, peaks: tuple[float, float], channel: int, *, alone: bool) -> Callable[[Moment], Floats]:
+def _link(name: str, peaks: tuple[float, float], pattern: int, *, alone: bool) -> Callable[[Moment], Floats]:
     def link(now: Moment) -> Floats:
-        used = now.trait(name) * _per_model(now, peaks) * now.work * now.noise(channel, 0.1)
+        used = now.trait(name) * _per_model(now, peaks) * now.work * now.noise(pattern, 0.1)
         if not alone:
             used = np.where(now.table.count[now.at] > 1, used, 0.0)
         return np.maximum(used, 0.0).round()
@@ -252,11 +306,11 @@ SIGNALS: dict[str, Callable[[Moment], Floats]] = {
     "gpu_utilization": _utilization,
     "graphics_engine_activity": _graphics,
     "sm_activity": _sm,
-    "sm_occupancy": _share_of_sm("occupancy", 231),
-    "tensor_activity": _share_of_sm("tensor", 232),
-    "fp64_activity": _share_of_sm("fp64", 233),
-    "fp32_activity": _share_of_sm("fp32", 234),
-    "fp16_activity": _share_of_sm("fp16", 235),
+    "sm_occupancy": _share_of_sm("occupancy", 3),
+    "tensor_activity": _share_of_sm("tensor", 0),
+    "fp64_activity": _share_of_sm("fp64", 2),
+    "fp32_activity": _share_of_sm("fp32", 3),
+    "fp16_activity": _share_of_sm("fp16", 0),
     "dram_activity": _dram,
     "memory_copy_utilization": _copy,
     "gpu_memory_used_bytes": _memory_used,
@@ -265,10 +319,10 @@ SIGNALS: dict[str, Callable[[Moment], Floats]] = {
     "temperature_celsius": _temperature,
     "sm_clock_hertz": _clock,
     "xid": _xid,
-    "nvlink_tx_bytes_per_second": _link("nvlink", _NVLINK, 241, alone=False),
-    "nvlink_rx_bytes_per_second": _link("nvlink", _NVLINK, 242, alone=False),
-    "pcie_tx_bytes_per_second": _link("pcie", _PCIE, 243, alone=True),
-    "pcie_rx_bytes_per_second": _link("pcie", _PCIE, 244, alone=True),
+    "nvlink_tx_bytes_per_second": _link("nvlink", _NVLINK, 1, alone=False),
+    "nvlink_rx_bytes_per_second": _link("nvlink", _NVLINK, 3, alone=False),
+    "pcie_tx_bytes_per_second": _link("pcie", _PCIE, 0, alone=True),
+    "pcie_rx_bytes_per_second": _link("pcie", _PCIE, 2, alone=True),
 }
 NOT_ON_SLICES = frozenset({"gpu_utilization", "memory_copy_utilization"})
 ENERGY = "energy_joules"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from data.simulation.archetypes import FREE, INFERENCE
@@ -55,7 +55,7 @@ def device_spans(
     wanted = nodes or frozenset()
     spans: list[Span] = []
     for ref in world.overlapping(start, end):
-        label = str(int(ref.epoch.jobs.job_id[ref.row]))
+        label = label_of(ref)
         names = None if everything or (labels and label in labels) else wanted
         if names is None or names:
             spans += _held(world, ref, label, start, end, names)
@@ -63,6 +63,20 @@ def device_spans(
     spans += _free(world, machines, spans, start, end)
     _mark_faults(world, spans, start, end)
     return spans
+
+
+def spans_of_jobs(world: World, refs: Sequence[Ref], start: float, end: float) -> list[list[Span]]:
+    """The spans of each of these attempts, cut to the time; () for one without devices or outside."""
+    every = [
+        [span for span in _held(world, ref, label_of(ref), start, end, None) if span.end > span.start] for ref in refs
+    ]
+    _mark_faults(world, [span for spans in every for span in spans], start, end)
+    return every
+
+
+def label_of(ref: Ref) -> str:
+    """The job label that exporters put on the devices of an attempt."""
+    return str(int(ref.epoch.jobs.job_id[ref.row]))
 
 
 def _held(world: World, ref: Ref, label: str, start: float, end: float, names: frozenset[str] | None) -> Iterable[Span]:

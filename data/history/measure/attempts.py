@@ -65,7 +65,7 @@ def measure(
     numbers count. Requests = chunks x metrics. `progress` is told the share of the chunks that are read. Raises a
     SourceError when the metrics server does not answer.
     """
-    started = [job for job in jobs if job.start_time is not None]
+    started = list({job.key: job for job in jobs if job.start_time is not None}.values())
     spans = Spans(started, now, since, suspensions)
     read = Accumulated(spans, settings.findings)
     dropped: Counter[str] = Counter()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from data.collection import without_collection
 from data.history.measure.accumulate import Accumulated
 from data.history.measure.clock import clock_of
 from data.history.measure.flags import flags_of
@@ -14,11 +16,16 @@ from data.history.measure.hourly import Hourly, Readings
 from data.history.measure.reports import Reporter, stats_of, window_of
 from data.history.measure.tracks import NOWHERE, Tracks, tracks_of
 from data.history.measure.use import AttemptUse, Floats, Ints
-from data.report import JobReport, UseSource
+from data.report import JobReport, Swing, UseSource
 
 
 def uses_of(read: Accumulated, reporter: Reporter) -> list[AttemptUse]:
     """One per attempt, in their order."""
+    with without_collection():
+        return _uses_of(read, reporter)
+
+
+def _uses_of(read: Accumulated, reporter: Reporter) -> list[AttemptUse]:
     spans, sums = read.spans, read.sums.total()
     left_out = spans.suspended_seconds()
     stats = stats_of(sums, read.pairs)
@@ -33,10 +40,12 @@ def uses_of(read: Accumulated, reporter: Reporter) -> list[AttemptUse]:
     seconds = np.maximum(0.0, spans.end - spans.start) - left_out
     hourly = Hourly(clock, tracks, Readings(sums, len(read.pairs.attempt), seconds, read.interval))
     hours = hourly.hours(reports)
-    chosen = _chosen(tracks, tracks.utilization_pairs(sums, len(read.pairs.attempt)), read)
+    pairs = tracks.utilization_pairs(sums, len(read.pairs.attempt))
+    chosen = _chosen(tracks, pairs, read)
     shapes = read.shapes.shapes(chosen, clock.total(len(spans.jobs)))
     profiles = read.shapes.profiles(chosen, {attempt: report.gpu_count or 0 for attempt, report in reports.items()})
     energy = _energy(tracks, hourly.energy)
+    swings = _swings(tracks, pairs, read)
     return [
         AttemptUse(
             report=report,
@@ -46,7 +55,7 @@ def uses_of(read: Accumulated, reporter: Reporter) -> list[AttemptUse]:
             profile=profiles.get(attempt),
             shape=shapes.get(attempt),
             energy=energy.get(attempt, {}),
-            findings=reporter.findings(report) if spans.is_over[attempt] else (),
+            findings=reporter.findings(_with(report, swings.get(attempt))) if spans.is_over[attempt] else (),
             flags=flags_of(report),
         )
         for attempt, report in reports.items()
@@ -69,6 +78,23 @@ def _chosen(tracks: Tracks, pairs: Ints, read: Accumulated) -> dict[int, list[in
         if pair != NOWHERE and read.spans.is_over[attempt]:
             chosen[attempt].append(pair)
     return chosen
+
+
+def _swings(tracks: Tracks, pairs: Ints, read: Accumulated) -> dict[int, dict[int, Swing]]:
+    """How each device's utilization swung, by attempt and place in its report."""
+    found: dict[int, dict[int, Swing]] = defaultdict(dict)
+    for attempt, place, pair in zip(tracks.attempt.tolist(), tracks.place.tolist(), pairs.tolist(), strict=True):
+        swing = read.shapes.swing(pair)
+        if swing is not None:
+            found[attempt][place] = Swing(*swing)
+    return found
+
+
+def _with(report: JobReport, swings: Mapping[int, Swing] | None) -> JobReport:
+    if not swings:
+        return report
+    gpus = (replace(gpu, swing=swings.get(place, gpu.swing)) for place, gpu in enumerate(report.gpus))
+    return replace(report, gpus=tuple(gpus))
 
 
 def _energy(tracks: Tracks, joules: Floats) -> dict[int, dict[int, float]]:

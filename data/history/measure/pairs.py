@@ -143,7 +143,8 @@ def _places(run: GridRun, spans: Spans, pairs: Pairs, step: float) -> Iterator[t
     own = spans.labeled(run.job_label, first, last) if run.job_label is not None else []
     for place in own:
         pair = pairs.number(place, run.node, run.device, OWN, run.job_label)
-        yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, is_alone=len(own) == 1)
+        is_alone = is_raw or not any(_meet(spans, place, other, step) for other in own if other != place)
+        yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, is_alone=is_alone)
     if run.device is None:
         return
     kind = BARE if run.job_label is None else OTHER
@@ -151,6 +152,12 @@ def _places(run: GridRun, spans: Spans, pairs: Pairs, step: float) -> Iterator[t
         if place not in own and pairs.wanted(place, run.node, run.device, kind):
             pair = pairs.number(place, run.node, run.device, kind, run.job_label)
             yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, is_alone=False)
+
+
+def _meet(spans: Spans, first: int, second: int, step: float) -> bool:
+    """Whether two attempts under one label (a requeued job's) have a step in common."""
+    low, high = (first, second) if spans.start[first] <= spans.start[second] else (second, first)
+    return bool(np.floor(spans.end[low] / step) >= np.floor(spans.start[high] / step))
 
 
 def _edges(run: GridRun, spans: Spans, place: int, step: float, *, is_alone: bool) -> tuple[int, int]:

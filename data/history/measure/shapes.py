@@ -71,6 +71,11 @@ class Shapes:
         self._add_steps(pair, since, value, step_seconds(self._spans, attempt)[local])
         self._note(pair[first], first, since, value > (METRICS[cut.metric].idle_epsilon or 0.0), attempt)
 
+    def swing(self, pair: int) -> tuple[float, float] | None:
+        """Shares of low and of high samples of a pair; None without samples."""
+        low, high, total = self._swing.get(pair, (0.0, 0.0, 0.0))
+        return (low / total, high / total) if total else None
+
     def shapes(self, chosen: Mapping[int, Sequence[int]], elapsed: Floats) -> dict[int, Shape]:
         """The shape of each attempt, from its chosen pairs."""
         owner = {pair: attempt for attempt, pairs in chosen.items() for pair in pairs}
@@ -213,12 +218,18 @@ def _profiles(
     expected = np.maximum(1.0, np.minimum(length[place], wall[place] - begun) / interval) * np.maximum(given, 1)
     share = np.where(np.abs(samples - expected) <= np.maximum(given, 1) * (samples > 0), 1.0, samples / expected)
     columns = [
-        np.where(devices > 0, np.rint(100 * mean), NOT_MEASURED).astype(np.uint8),
-        np.where(devices > 0, np.rint(100 * maximum), NOT_MEASURED).astype(np.uint8),
-        np.rint(100 * np.minimum(share, 1.0)).astype(np.uint8),
+        np.where(devices > 0, _percent(mean), NOT_MEASURED).astype(np.uint8),
+        np.where(devices > 0, _percent(maximum), NOT_MEASURED).astype(np.uint8),
+        _percent(np.minimum(share, 1.0)).astype(np.uint8),
     ]
     return {
         one: Profile(int(length[k]), *(column[offset[k] : offset[k + 1]] for column in columns))
         for k, one in enumerate(attempts.tolist())
         if (devices[offset[k] : offset[k + 1]] > 0).any()
     }
+
+
+def _percent(ratios: Floats) -> Floats:
+    """Whole percent; a half is a half also when its sum was made in another order."""
+    whole: Floats = np.rint(np.round(100 * ratios, 7))
+    return whole

@@ -38,8 +38,9 @@ def _column(field: pa.Field, rows: Sequence[AttemptUse], shared: Sequence[dict[s
         return pa.array([is_apportioned(use) for use in rows], field.type).take(pa.array(place))
     if shared and field.name in shared[0]:
         return pa.array([row[field.name] for row in shared], field.type).take(pa.array(place))
-    parts = [use.hours.values.get(field.name, np.full(len(use.hours.begin), np.nan)) for use in rows]
-    return _nulls(np.concatenate(parts), field.type) if parts else pa.array([], field.type)
+    if not rows or field.name not in rows[0].hours.values:
+        return pa.nulls(len(place), field.type)
+    return _nulls(np.concatenate([use.hours.values[field.name] for use in rows]), field.type)
 
 
 def _nulls(values: np.ndarray[tuple[int], np.dtype[np.float64]], kind: pa.DataType) -> pa.Array:
