@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dash import dcc, html
@@ -13,6 +14,7 @@ from components.elements import icon
 from data.words import number
 
 SHOWN = 9
+KEPT_ROWS = 4096  # most rows are the same from one picture to the next, and are not made anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class AttentionRow:
 
     mark: tuple[str, str]
     title: Any
-    context: Any
+    context: tuple[Any, ...]
     amount: int | None
     what: str
     href: str = ""
@@ -45,6 +47,7 @@ def _list(rows: Sequence[AttentionRow]) -> Component:
     return html.Ul([_row(row) for row in rows], className="fw-attention")
 
 
+@lru_cache(maxsize=KEPT_ROWS)
 def _row(row: AttentionRow) -> Component:
     said = [html.Div(row.title, className="fw-title"), html.Div(row.context, className="fw-context")]
     affected = [] if row.amount is None else [html.B(number(row.amount)), html.Div(row.what, className="fw-what")]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from components.attention import AttentionRow
+from components.attention import KEPT_ROWS, AttentionRow
 from components.elements import SOURCE_NAMES, age
 from data.attention import Attention, Severity
 
@@ -37,6 +38,7 @@ def attention_rows(found: Iterable[Attention], base: str = "/", at: str = "") ->
     return [_row(one, base, at) for one in sorted(found, key=lambda one: -one.gpus)]
 
 
+@lru_cache(maxsize=KEPT_ROWS)
 def _row(one: Attention, base: str, at: str) -> AttentionRow:
     mark = _KIND_MARKS.get(one.kind, _MARKS[one.severity])
     gpus = "GPU" if one.gpus == 1 else "GPUs"
@@ -59,7 +61,7 @@ def _title(one: Attention) -> str:
     return f"{subject}: {_TITLES.get(one.kind, one.kind.replace('_', ' '))}"
 
 
-def _context(one: Attention) -> list[Any]:
+def _context(one: Attention) -> tuple[Any, ...]:
     if one.since is None:
-        return [one.text]
-    return [one.text, ", runs " if one.kind == "idle_job" else ", for ", age(one.since)]
+        return (one.text,)
+    return (one.text, ", runs " if one.kind == "idle_job" else ", for ", age(one.since))
