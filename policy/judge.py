@@ -15,7 +15,6 @@ from policy.rules import Exemption, Rule, exemption_of, may_be_interactive
 from policy.words import calculating_words, low_words, ok_words
 from settings import PolicySettings, RuleKind
 
-
 # A mean at the threshold is not below it, however it was rounded on the way.
 _HAIR = 1e-9
 

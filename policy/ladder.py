@@ -1,8 +1,9 @@
 """Episodes of low use, and which step of the ladder is due. A pure state machine over verdicts and times.
 
 The first low opens an episode of one attempt and rule, ok closes it (kind mean: after a while of ok; kind idle: at
-once). Unknown, calculating, exempt, a suspension and a pass that saw nothing for too long freeze it: the clock
-stands, and the next step comes no earlier than one notice after the first fresh low.
+once). Unknown, calculating, exempt and a suspension freeze it: the clock stands, and the next step comes no earlier
+than one notice after the first fresh low. When no pass looked for longer than the windows reach back, an idle job may
+have been busy meanwhile: a new episode begins; for kind mean it counts as a freeze.
 """
 
 from __future__ import annotations
@@ -129,11 +130,13 @@ def _without_open(
 
 def _still_low(episode: Episode, rule: Rule, verdict: Verdict, now: datetime) -> Episode:
     unseen = (now - episode.low_at).total_seconds()
+    is_gap = False
     if rule.kind is RuleKind.IDLE:
         within = verdict.busy_within_seconds
-        if within is not None and within <= unseen:
+        was_busy = within is not None and within <= unseen
+        may_have_been = episode.frozen_since is None and unseen > (verdict.idle_seconds or 0.0)
+        if was_busy or may_have_been:
             return Episode(episode.attempt, rule.name, episode.number + 1, now, now, now)
-        is_gap = unseen > (verdict.idle_seconds or 0.0)
     else:
         is_gap = (now - episode.seen_at).total_seconds() > rule.windows[0]
     if is_gap and episode.frozen_since is None:

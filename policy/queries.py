@@ -16,6 +16,7 @@ from data.errors import NotFound, SourceError
 from data.model import ClusterSnapshot, Gpu, SourceCondition, SourceState, SumAsk, SumsReading, Viewer
 from data.queries.scope import may_see, scope_source
 from data.sources import Sources
+from data.words import duration
 from policy.asks import asks_about, asks_for, signal_windows
 from policy.doubts import limits_of
 from policy.gather import Sums, Whole, disagreeing_jobs, evidence_of, running_jobs, sums_of, with_signals
@@ -29,6 +30,8 @@ from settings import Settings
 
 # Beyond this share of all nodes, naming them costs the server more than reading all.
 _MOST_NODES_NAMED = 0.5
+# How far the newest sample may be from the time of the picture: scrapes may fail, and pictures take a while.
+_INTERVALS_APART, _SECONDS_APART = 3.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ def judge_all(
     covered = [(whole, rules) for whole in wholes if (rules := _rules_for(whole, judging))]
     nodes = None if only is None else nodes_of(wholes)
     first = _stale(snapshot) or _ask(metrics, snapshot, asks_for(judging.rules), nodes, ()) if covered else Sums()
+    first = _of_now(snapshot, first)
     disagreeing = disagreeing_jobs(snapshot)
     evidence = [evidence_of(whole, rules, first, disagreeing) for whole, rules in covered]
     now = snapshot.time
@@ -169,6 +173,17 @@ def _stale(snapshot: ClusterSnapshot) -> Sums | None:
         if source.condition in (SourceCondition.STALE, SourceCondition.DOWN):
             return Sums(fault=f"{source.name} does not answer")
     return None
+
+
+def _of_now(snapshot: ClusterSnapshot, first: Sums) -> Sums:
+    """The reading, unless the newest samples are not of the picture's time: one of the clocks is wrong."""
+    newest, every = snapshot.metrics_time, first.interval_seconds
+    if newest is None or every is None or first.fault:
+        return first
+    apart = abs((snapshot.time - newest).total_seconds())
+    if apart <= _INTERVALS_APART * every + _SECONDS_APART:
+        return first
+    return Sums(fault=f"the newest samples are {duration(apart)} away from this host's clock")
 
 
 def _ask(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from data.metrics.registry import METRICS
 from data.model import Scope, Series, SumAsk, SumsReading, Window, WindowSum
 from data.protocols import MetricsSource
@@ -29,16 +31,20 @@ class RawSums:
         metrics = list(dict.fromkeys(ask.metric for ask in asks if not METRICS[ask.metric].is_derived))
         series = list(self._metrics.series(metrics, window, Scope(nodes=nodes))) if metrics else []
         known = self._metrics.sums((), at, nodes, restarts)
-        sums = [one for each in series for ask in asks if ask.metric == each.metric for one in _sum(each, ask, at)]
+        sums = [one for each in series for one in _sums(each, asks, at)]
         return SumsReading(at, tuple(sums), known.interval_seconds, known.restarts)
 
 
-def _sum(series: Series, ask: SumAsk, at: datetime) -> Iterator[WindowSum]:
-    device, end = series.device, at.timestamp()
-    if device is None or (ask.nodes is not None and series.node not in ask.nodes):
+def _sums(series: Series, asks: Sequence[SumAsk], at: datetime) -> Iterator[WindowSum]:
+    """The sums of one series for every ask that is about it; a window without a sample has none."""
+    wanted = [ask for ask in asks if ask.metric == series.metric and (ask.nodes is None or series.node in ask.nodes)]
+    if series.device is None or not wanted:
         return
-    begin = end - ask.window_seconds
-    values = [value for time, value in zip(series.times, series.values, strict=True) if begin <= time < end]
-    if values:
-        extremes = (len(values), sum(values), min(values), max(values))
-        yield WindowSum(series.metric, series.node, device, series.job_label, ask.window_seconds, *extremes)
+    times, values = np.array(series.times), np.array(series.values)
+    end = at.timestamp()
+    last = int(np.searchsorted(times, end, "left"))
+    for ask in wanted:
+        inside = values[int(np.searchsorted(times, end - ask.window_seconds, "left")) : last]
+        if len(inside):
+            extremes = (len(inside), float(inside.sum()), float(inside.min()), float(inside.max()))
+            yield WindowSum(series.metric, series.node, series.device, series.job_label, ask.window_seconds, *extremes)

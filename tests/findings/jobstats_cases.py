@@ -27,9 +27,9 @@ SKIPPED = {
     "prom_value": "METRICS.md: a device mean is the exact sum of samples by their number; nothing is rounded to 0",
     "mig_share": "METRICS.md's 'too powerful' goes by the mean UTIL and leaves idle jobs to 'idle'; the case goes by "
     "the highest GPU and counts idle jobs",
-    "cancel_fixed": "a policy",
-    "cancel_sliding": "a policy",
-    "throttle": "a policy",
+    "cancel_fixed": "shown in tests/policy/test_jobstats_policy.py",
+    "cancel_sliding": "shown in tests/policy/test_jobstats_policy.py",
+    "throttle": "shown in tests/policy/test_jobstats_policy.py",
 }
 SKIPPED_IDS = {
     "alert-low-gpu-mem-exempt": "METRICS.md exempts no job from low use for the GPU memory that it holds",

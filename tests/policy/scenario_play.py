@@ -221,6 +221,7 @@ class Player:
             joined.gpus,
             tuple(started),
             sources=(down,),
+            metrics_time=T0 + timedelta(minutes=minute - 1),
             notes=joined.notes,
             version=str(minute),
         )
