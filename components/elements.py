@@ -14,6 +14,7 @@ from dash.development.base_component import Component
 from data.efficiency.mig import slice_profile
 from data.gpu_models import gpu_model
 from data.model import SourceState
+from data.words import duration
 
 Tone = Literal["waste", "bad", "info"]
 Choice = tuple[str, str]
@@ -55,6 +56,12 @@ def age(since: datetime, *, old_after_seconds: float | None = None) -> Component
     """How long ago; counts on in the browser, and marks what it stands in as stale after `old_after_seconds`."""
     limit = {} if old_after_seconds is None else {"data-old-after": str(old_after_seconds)}
     return html.Span(**{"data-since": str(int(since.timestamp())), **limit})
+
+
+def until(time: datetime, now: datetime) -> Component:
+    """How long until then; counts down in the browser."""
+    seconds = max(0.0, (time - now).total_seconds())
+    return html.Span(duration(seconds), **{"data-until": str(int(time.timestamp()))})
 
 
 def select_filter(id: str, label: str, choices: Sequence[Choice], value: str, any_word: str) -> Component:

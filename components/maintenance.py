@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import banner, moment
+from components.elements import banner, moment, until
 from data.model import ClusterSnapshot, Reservation
-from data.words import count, duration
+from data.words import count
 
 AHEAD = timedelta(days=7)
 
@@ -25,9 +25,9 @@ def maintenance_banner(snapshot: ClusterSnapshot) -> Component | None:
     if len(near) > 1:
         lines.append(f"{count(len(near) - 1, 'more reservation')} within 7 d.")
     if start is not None and start > snapshot.time:
-        title = html.Span(["Maintenance ", html.Bdi(first.name), " begins in ", _until(start, snapshot.time), ":"])
+        title = html.Span(["Maintenance ", html.Bdi(first.name), " begins in ", until(start, snapshot.time), ":"])
     elif end is not None:
-        title = html.Span(["Maintenance ", html.Bdi(first.name), " is on, for ", _until(end, snapshot.time), " more:"])
+        title = html.Span(["Maintenance ", html.Bdi(first.name), " is on, for ", until(end, snapshot.time), " more:"])
     else:
         title = html.Span(["Maintenance ", html.Bdi(first.name), " is on:"])
     return banner("info", "clock", title, lines)
@@ -45,9 +45,3 @@ def _start(one: Reservation) -> float:
 def _span(start: datetime | None, end: datetime | None) -> list[object]:
     begun: list[object] = ["from ", moment(start)] if start else ["since some time ago"]
     return [*begun, " to ", moment(end), "."] if end else [*begun, ", without an end."]
-
-
-def _until(time: datetime, now: datetime) -> Component:
-    """How long until then; counts down in the browser."""
-    seconds = max(0.0, (time - now).total_seconds())
-    return html.Span(duration(seconds), **{"data-until": str(int(time.timestamp()))})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import age, banner, moment, source_name
+from components.elements import age, banner, moment, source_name, until
 from data.model import ClusterSnapshot, SourceCondition, SourceState
 
 _ORDER = (SourceCondition.DOWN, SourceCondition.STALE)
@@ -30,7 +31,8 @@ def sources_banner(snapshot: ClusterSnapshot, *, is_staff: bool) -> Component | 
     if state is None:
         return None
     others = [source_name(other) for other in snapshot.sources if other.condition is SourceCondition.OK]
-    lines: list[Any] = [_failing_since(state), _what_works(others), *(_for_staff(state) if is_staff else [])]
+    said = [_failing_since(state), *_next_try(state, snapshot.made_at), _what_works(others)]
+    lines: list[Any] = [*said, *(_for_staff(state) if is_staff else [])]
     if state.condition is SourceCondition.DOWN or state.last_success is None:
         return banner("bad", "bad", f"{source_name(state)}: not available.", lines, _retry())
     title = [f"{source_name(state)}: ", age(state.last_success), " old."]
@@ -41,6 +43,10 @@ def _failing_since(state: SourceState) -> Any:
     if state.failing_since is None:
         return "No answer."
     return html.Span(["No answer since ", moment(state.failing_since), "."])
+
+
+def _next_try(state: SourceState, now: datetime) -> list[Any]:
+    return [html.Span(["Next try in ", until(state.next_try, now), "."])] if state.next_try else []
 
 
 def _what_works(names: list[str]) -> str:
@@ -57,12 +63,12 @@ def _retry() -> Component:
 
 
 def past_banner(snapshot: ClusterSnapshot, now_href: str) -> Component | None:
-    """Says what nobody recorded for a past moment; that it is the past, the frame says on every page."""
+    """Says what nobody recorded for a past moment. That it is the past, and the way back, stand in the frame's bar on
+    every page; the way back is here too for a page whose scripts do not run."""
     if not snapshot.is_past or not snapshot.unknown:
         return None
-    unknown = f"Not known for that moment: {' '.join(snapshot.unknown)}"
-    title = html.Span(["This is the past: ", moment(snapshot.time)])
-    return banner("info", "clock", title, [unknown], html.A("Back to now", href=now_href, className="fw-button"))
+    back = html.A("Back to now", href=now_href, className="fw-button fw-without-script")
+    return banner("info", "info", "Not known for that moment:", snapshot.unknown, back)
 
 
 def ignored_banner(ignored: Iterable[str]) -> Component | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from data.live.asking import Answer, Asked
@@ -24,7 +24,8 @@ def scheduler_state(
     """Slurm is OK when nodes and jobs came, STALE while old ones of either are left, DOWN with neither."""
     parts: dict[str, Answer[Any]] = {"nodes": asked.nodes, "jobs": asked.jobs}
     state = _state("slurm", origin.scheduler_kind, origin.scheduler_address, last, now)
-    state = _judged(state, last, parts, now, has_good=nodes_time is not None or jobs_time is not None)
+    has_good = nodes_time is not None or jobs_time is not None
+    state = _judged(state, last, parts, now, origin.refresh_seconds, has_good=has_good)
     rare: dict[str, Answer[Any]] = {
         "partitions": asked.partitions,
         "reservations": asked.reservations,
@@ -46,7 +47,8 @@ def metrics_state(
 ) -> SourceState:
     """The metrics are OK when the latest values came, STALE while old ones are left, DOWN without any."""
     state = _state("metrics", origin.metrics_kind, origin.metrics_address, last, now)
-    state = _judged(state, last, {"latest values": asked.reading}, now, has_good=reading is not None)
+    latest = {"latest values": asked.reading}
+    state = _judged(state, last, latest, now, origin.refresh_seconds, has_good=reading is not None)
     if reading is None:
         return state
     return replace(
@@ -64,7 +66,13 @@ def _state(name: str, kind: str, address: str | None, last: SourceState | None, 
 
 
 def _judged(
-    state: SourceState, last: SourceState | None, parts: dict[str, Answer[Any]], now: datetime, *, has_good: bool
+    state: SourceState,
+    last: SourceState | None,
+    parts: dict[str, Answer[Any]],
+    now: datetime,
+    refresh_seconds: float,
+    *,
+    has_good: bool,
 ) -> SourceState:
     failed = {name: answer.error for name, answer in parts.items() if answer.error is not None}
     state = replace(state, latency_seconds=sum(answer.seconds for answer in parts.values()))
@@ -73,6 +81,7 @@ def _judged(
     return replace(
         state,
         condition=SourceCondition.STALE if has_good else SourceCondition.DOWN,
+        next_try=now + timedelta(seconds=refresh_seconds),
         last_success=None if last is None else last.last_success,
         failing_since=now if last is None else last.failing_since or now,
         error="; ".join(f"{name}: {error}" for name, error in failed.items()),

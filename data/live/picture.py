@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from data.live.runaway import JobKey, confirmed, unknown_to_slurmctld
 from data.model import Association, ClusterSnapshot, Job, Node, Note, Reading, Rows, SourceState
 
 T = TypeVar("T")
+VALUES_LAST = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Origin:
     scheduler_address: str | None = None
     metrics_address: str | None = None
     limits: SignalLimits = field(default_factory=SignalLimits)
+    refresh_seconds: float = 30.0
 
 
 def next_picture(
@@ -54,10 +56,11 @@ def next_picture(
     old = last or Picture(ClusterSnapshot(origin.cluster, now, now))
     nodes, jobs = _rows(asked.nodes, old.snapshot.nodes), _rows(asked.jobs, old.snapshot.jobs)
     reading = asked.reading.value or old.reading
+    shown = asked.reading.value or _not_too_old(old.reading, now)
     nodes_time = now if asked.nodes.value is not None else old.nodes_time
     jobs_time = now if asked.jobs.value is not None else old.jobs_time
     with without_collection():
-        joined = join(nodes, jobs, reading, old.inventory, now, origin.limits)
+        joined = join(nodes, jobs, shown, old.inventory, now, origin.limits)
     sources = (
         scheduler_state(_source(old, "slurm"), asked, origin, now, nodes_time, jobs_time),
         metrics_state(_source(old, "metrics"), asked, origin, now, reading),
@@ -74,7 +77,7 @@ def next_picture(
         sources=sources,
         slurm_time=_oldest(nodes_time, jobs_time),
         metrics_time=None if reading is None else reading.sample_time or reading.at,
-        unknown=_unknown(nodes_time, jobs_time, reading, origin),
+        unknown=_unknown(nodes_time, jobs_time, reading, shown, origin),
         version=f"{now:%Y%m%dT%H%M%S}-{uuid4().hex[:12]}",
         notes=_notes(joined.notes, jobs_time)
         + ((Note("cache_fails", "", f"Processes do not share: {fault}."),) if fault else ()),
@@ -133,7 +136,15 @@ def _notes(notes: tuple[Note, ...], jobs: datetime | None) -> tuple[Note, ...]:
     return tuple(note for note in notes if jobs is not None or note.kind != "stale_label")
 
 
-def _unknown(nodes: datetime | None, jobs: datetime | None, reading: Reading | None, origin: Origin) -> tuple[str, ...]:
+def _not_too_old(reading: Reading | None, now: datetime) -> Reading | None:
+    """Values of a quarter of an hour ago say nothing of now: who was idle then may be at work."""
+    sampled = None if reading is None else reading.sample_time or reading.at
+    return None if sampled is None or now - sampled > VALUES_LAST else reading
+
+
+def _unknown(
+    nodes: datetime | None, jobs: datetime | None, reading: Reading | None, shown: Reading | None, origin: Origin
+) -> tuple[str, ...]:
     said = []
     if nodes is None:
         said.append("Nodes and GPUs are not known: Slurm has not answered yet.")
@@ -143,4 +154,6 @@ def _unknown(nodes: datetime | None, jobs: datetime | None, reading: Reading | N
         said.append("Nothing is measured: no metrics server is set.")
     elif reading is None:
         said.append("Nothing is measured: the metrics server has not answered yet.")
+    elif shown is None:
+        said.append("Nothing is measured: the last values are older than 15 min.")
     return tuple(said)
