@@ -45,7 +45,7 @@ def state_cell(state: str) -> Component:
 
 
 def chip(children: object, tone: str = "") -> Component:
-    return html.Span(children, className="fw-tag" + (f" fw-tag-{tone}" if tone else ""))
+    return html.Span(children, className="fw-chip" + (f" fw-chip-{tone}" if tone else ""))
 
 
 def job_href(base: str, display_id: str) -> str:

@@ -53,17 +53,22 @@ def map_payload(
     return {
         "version": snapshot.version,
         "shape": _shape(nodes, columns),
-        "stale": is_stale(snapshot),
+        "stale": bool(failing_sources(snapshot)),
         "states": STATES,
         "nodes": nodes,
         "gpus": columns | {"model": model},
         "models": models,
         "notes": NOTES,
-        "values": small(
-            {name: np.full_like(one, np.nan) for name, one in values.items()} if _is_old(snapshot) else values
-        ),
+        "values": small({name: one * np.nan for name, one in values.items()} if _is_old(snapshot) else values),
         "metrics": _metrics(values["power_watts"]),
     }
+
+
+def failing_sources(snapshot: ClusterSnapshot) -> frozenset[str]:
+    """The names of the sources that do not answer now; a past moment shows what was asked for it."""
+    if snapshot.is_past:
+        return frozenset()
+    return frozenset(state.name for state in snapshot.sources if state.condition is not SourceCondition.OK)
 
 
 def is_stale(snapshot: ClusterSnapshot) -> bool:

@@ -11,13 +11,14 @@ from dash.development.base_component import Component
 
 from components.attention import attention_panel
 from components.compare import compare_panel
+from components.day_panel import day_panel
 from components.elements import Choice, panel_state, select_filter, short_model
 from components.feature_filter import feature_filter
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
 from components.maintenance import maintenance_banner
 from components.map_columns import DeviceKey
-from components.map_payload import map_payload
+from components.map_payload import failing_sources, map_payload
 from components.overview_attention import attention_rows
 from components.overview_kpis import KpiView, overview_kpis
 from components.queue_panel import queue_panel
@@ -68,6 +69,7 @@ class Parts(NamedTuple):
     instead: Any
     map: Any
     attention: Any
+    day: Any
     frame: Any
     version: Any
 
@@ -88,6 +90,7 @@ def overview_parts(found: OverviewAnswer) -> Parts:
             attention_panel(attention_rows(overview.attention, found.now_href, found.at)),
             html.Div(queue_panel(overview.totals.by_partition), className="fw-wall-only"),
         ],
+        day=_day(found),
         frame=frame_data(snapshot),
         version=found.version,
     )
@@ -107,7 +110,7 @@ def overview_page(
             html.Div(parts.banner, id="overview-banner"),
             html.Div(parts.then, id="overview-then"),
             html.Div(parts.kpis, id="overview-kpis"),
-            html.Div([panel, side], className="fw-columns"),
+            html.Div([html.Div([panel, html.Div(parts.day, id="overview-day")]), side], className="fw-columns"),
             dcc.Store(id="overview-version", data=found.version),
             dcc.Store(id="overview-at", data=found.at),
             dcc.Store(id="overview-compare", data="1" if found.now else ""),
@@ -120,10 +123,16 @@ def overview_page(
     )
 
 
+def _day(found: OverviewAnswer) -> Any:
+    """What joins the page on a wall screen."""
+    made = day_panel(found.day, int(found.overview.totals.use.gpus.total)) if found.shown is None else None
+    return html.Div(made, className="fw-wall-only") if made else ""
+
+
 def _kpi_view(found: OverviewAnswer) -> KpiView:
     is_filtered = any(value for key, value in found.chosen.items() if key != "state")
     words = "only known for now" if found.at else "being added up"
-    return KpiView(found.now_href, found.at, found.day, words, is_filtered)
+    return KpiView(found.now_href, found.at, found.day, words, is_filtered, failing_sources(found.snapshot))
 
 
 def _head(snapshot: ClusterSnapshot) -> str:

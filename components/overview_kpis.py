@@ -23,31 +23,47 @@ LEAST_COVERAGE = 0.8
 @dataclass(frozen=True, slots=True)
 class KpiView:
     """What the strip shows besides the totals: where its links lead (`base`, `at`), and the last day of the whole
-    cluster where that may stand beside them (`day`; `day_words` says why it is not there)."""
+    cluster where that may stand beside them (`day`; `day_words` says why it is not there). `old` names the sources
+    that do not answer (slurm, metrics)."""
 
     base: str = "/"
     at: str = ""
     day: DayOfUse | None = None
     day_words: str = "being added up"
     is_filtered: bool = False
+    old: frozenset[str] = frozenset()
 
     def href(self, path: str) -> str:
         if not self.at:
             return self.base + path
         return f"{self.base}{path}{'&' if '?' in path else '?'}{urlencode({'at': self.at})}"
 
-    def trend(self, name: str, words: str) -> Trend | None:
+    def with_trend(self, cell: Kpi, name: str, words: str) -> Kpi:
+        """The cell with the line of the last day; a filter or a wait for it leaves its room, the past does not."""
         values = self.day.trends.get(name) if self.day and not self.is_filtered else None
-        return Trend(values, f"{words}, last 24 h") if values else None
+        if values:
+            return replace(cell, trend=Trend(values, f"{words}, last 24 h"))
+        if self.at or (self.day is not None and not self.is_filtered):
+            return cell
+        words = "only known for the whole cluster" if self.is_filtered else "being added up"
+        return replace(cell, no_trend=f"The last 24 h: {words}.")
+
+    def is_old(self, label: str) -> bool:
+        """Whether the number stands for a moment that has passed: all are Slurm's, some also measured."""
+        return bool(self.old) and ("slurm" in self.old or label in _MEASURED)
 
 
 def overview_kpis(totals: Totals, *, is_known: bool = True, view: KpiView | None = None) -> Sequence[Kpi]:
     """Seven cells of whole GPUs; slices are in the context of the first. A dash = not known, never 0."""
     view = view or KpiView()
     cells = _cells(totals, view) if is_known else [Kpi(label, UNKNOWN, context="not known") for label in _LABELS]
-    return [replace(cell, href=view.href(path)) for cell, path in zip(cells, _paths(totals), strict=True)]
+    return [
+        replace(cell, href=view.href(path), is_old=view.is_old(cell.label))
+        for cell, path in zip(cells, _paths(totals), strict=True)
+    ]
 
 
+_MEASURED = frozenset({"Busy", "Held, idle", "Power"})
 _LABELS = ("GPUs allocated", "Busy", "Held, idle", "Free", "Down or drained", "Wasted, 24 h", "Power")
 
 
@@ -70,13 +86,13 @@ def _cells(totals: Totals, view: KpiView) -> Sequence[Kpi]:
     gone = gpus.down + gpus.drained
     allocated = Kpi("GPUs allocated", number(gpus.allocated), f"of {number(gpus.total)}", _allocated(use))
     return [
-        replace(allocated, trend=view.trend("allocated", "GPUs with a job")),
-        replace(_busy(use), trend=view.trend("busy", "Busy GPUs")),
-        replace(_idle(use), trend=view.trend("idle", "Held and idle GPUs")),
+        view.with_trend(allocated, "allocated", "GPUs with a job"),
+        view.with_trend(_busy(use), "busy", "Busy GPUs"),
+        view.with_trend(_idle(use), "idle", "Held and idle GPUs"),
         Kpi("Free", number(gpus.free), "GPUs", _models(totals.by_model)),
         Kpi("Down or drained", number(gone), "GPUs", _gone(use), ("bad", "bad") if gpus.down else None),
         _wasted(view),
-        replace(_power(use), trend=view.trend("power", "Power")),
+        view.with_trend(_power(use), "power", "Power"),
     ]
 
 

@@ -15,6 +15,7 @@ from components.sources_banner import worst_source
 from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
 
 OLD_AFTER_SECONDS = 180
+PLACES = 5
 _FOUND = {"aria-label": "Suggestions"}
 _KEYS = (
     (("/",), "Search job, node, user, account or page"),
@@ -53,7 +54,12 @@ def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str,
 
 
 def _navigation(pages: Sequence[NavEntry], version: str) -> Component:
-    links = [html.Li(_nav_link(entry)) for entry in pages]
+    first, rest = (pages[: PLACES - 1], pages[PLACES - 1 :]) if len(pages) > PLACES else (pages, ())
+    links = [html.Li(_nav_link(entry)) for entry in first]
+    if rest:
+        links.append(
+            html.Li([_more(), html.Ul([html.Li(_nav_link(entry)) for entry in rest])], className="fw-nav-rest")
+        )
     foot = html.Div(
         [
             html.Div(
@@ -69,6 +75,17 @@ def _navigation(pages: Sequence[NavEntry], version: str) -> Component:
     )
     brand = html.Span([icon("brand"), html.Span("Fullwarp", className="fw-label")], className="fw-brand")
     return html.Nav([brand, html.Ul(links), foot], className="fw-nav", **{"aria-label": "Pages"})
+
+
+def _more() -> Component:
+    """What opens the pages that a phone's bar has no place for; elsewhere they stand in the list."""
+    return html.Button(
+        [icon("more"), html.Span("More", className="fw-label")],
+        id="nav-more",
+        type="button",
+        className="fw-nav-link",
+        **{"aria-expanded": "false"},
+    )
 
 
 def _nav_link(entry: NavEntry) -> Component:

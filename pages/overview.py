@@ -45,6 +45,7 @@ def layout(**query: str) -> Any:
     Output("map-instead", "children"),
     Output("map-data", "data"),
     Output("overview-attention", "children"),
+    Output("overview-day", "children"),
     Output("frame", "data"),
     Output("overview-version", "data"),
     Input("overview-tick", "n_intervals"),

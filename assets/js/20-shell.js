@@ -36,7 +36,14 @@
     dialog.showModal();
   }
 
+  function more(open) {
+    var button = document.getElementById("nav-more");
+    if (button) button.setAttribute("aria-expanded", open ? "true" : "false");
+  }
+
   document.addEventListener("click", function (event) {
+    var opener = event.target.closest("#nav-more");
+    more(opener && opener.getAttribute("aria-expanded") !== "true");
     var dialog = event.target.closest("dialog");
     if (dialog && (event.target === dialog || event.target.closest("[data-close]"))) { dialog.close(); return; }
     var target = event.target.closest("button, a");
@@ -60,11 +67,28 @@
     "]": function () { window.fwTimeTravel.step(1); }
   };
   document.addEventListener("keydown", function (event) {
+    if (event.key === "Escape") more(false);
     var busy = event.target.closest && event.target.closest("input:not([type=range]), textarea, select, [contenteditable], dialog[open]");
     if (busy || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key] || !document.getElementById("time-bar")) return;
     event.preventDefault();
     KEYS[event.key]();
   });
+
+  // On paper: light colors, and everything that is folded away.
+  var printed = null, unfolded = [];
+  function onPaper(isPrinting) {
+    if (isPrinting && printed === null) {
+      printed = root.getAttribute("data-bs-theme");
+      root.setAttribute("data-bs-theme", "light");
+      unfolded = Array.from(document.querySelectorAll("#react-entry-point details:not([open]):not(.fw-menu-box)"));
+      unfolded.forEach(function (box) { box.open = true; });
+    } else if (!isPrinting && printed !== null) {
+      root.setAttribute("data-bs-theme", printed);
+      unfolded.forEach(function (box) { box.open = false; });
+      printed = null;
+    }
+  }
+  matchMedia("print").addEventListener("change", function (query) { onPaper(query.matches); });
 
   document.addEventListener("visibilitychange", function () {
     window.fwTick({ disabled: document.hidden || root.hasAttribute("data-past") });
@@ -81,7 +105,7 @@ window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, {
     return [frame.as_of, frame.sources, frame.cluster];
   },
   markPage: function (pathname) {
-    document.querySelectorAll("#react-entry-point .fw-nav-link").forEach(function (link) {
+    document.querySelectorAll("#react-entry-point a.fw-nav-link").forEach(function (link) {
       var path = new URL(link.href).pathname;
       if (path === pathname || (path.slice(-1) !== "/" && pathname.indexOf(path + "/") === 0)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");

@@ -216,7 +216,9 @@ def test_the_past_is_marked_and_does_not_tick(web: Web, look: Look) -> None:
     live = web.show(snapshot())
     seen = look()
     page = seen.open(web.url + "?at=2026-03-01T10:00")
-    assert "This is the past" in page.locator("#overview-banner").inner_text()
+    assert "Not known for that moment" in page.locator("#overview-banner").inner_text()
+    assert page.get_by_text("Back to now").count() - page.locator(".fw-without-script").count() == 1
+    assert page.locator(".fw-without-script").is_hidden()
     assert "Past:" in page.locator("#as-of").inner_text()
     page.wait_for_timeout(5500)
     assert seen.callbacks == [] and live.asked == 0

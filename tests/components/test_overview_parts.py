@@ -162,7 +162,7 @@ def test_a_source_that_never_answered_is_down_and_not_old() -> None:
 
 def test_the_past_is_marked_and_says_what_it_cannot_know() -> None:
     past = past_banner(snapshot(is_past=True, unknown=("Drain reasons are not known.",)), "/")
-    assert "This is the past" in words(past) and "Drain reasons are not known." in words(past)
+    assert "Not known for that moment: Drain reasons are not known." in words(past)
     assert past_banner(snapshot(), "/") is None
 
 
