@@ -102,9 +102,17 @@
     return Date.now();
   }
 
+  // One click may set several parts: the address is written once, when all are set.
+  var writing = null;
   function writeMetrics() {
-    if (!id("panel")) return;
-    var given = arguments, params = new URLSearchParams(location.search);
+    var given = Array.prototype.slice.call(arguments);
+    clearTimeout(writing);
+    writing = setTimeout(function () { write(given); }, 30);
+  }
+  function write(given) {
+    var panel = id("panel");
+    if (!panel || (panel.fwPath && panel.fwPath !== location.pathname)) return;
+    var params = new URLSearchParams(location.search);
     NAMES.forEach(function (name, place) {
       var value = given[place] === true ? "1" : given[place];
       if (value && value !== ANY && value !== DEFAULTS[name]) params.set(name, value); else params.delete(name);
