@@ -26,7 +26,6 @@ from data.queries.history.model import (
 )
 from data.queries.history.question import Question, ask, hours_of
 from data.queries.history.relations import hours_in_time
-from data.queries.history.state import state_of
 from data.queries.history.values import hours_of_sums
 from data.sources import Sources
 
@@ -44,7 +43,7 @@ def trend(viewer: Viewer, sources: Sources, query: ReportQuery, step: str = "day
     """
     if step not in STEPS:
         raise BadRequest(f"step={step[:60]} is not known", hint=f"Use {' or '.join(STEPS)}.")
-    return ask(viewer, sources, replace(query, by=Group.DAY), lambda question: _trend(question, step))
+    return ask(viewer, sources, replace(query, by=Group.DAY), lambda question: trend_of(question, step))
 
 
 def week_hours(viewer: Viewer, sources: Sources, query: ReportQuery) -> WeekHours:
@@ -54,7 +53,7 @@ def week_hours(viewer: Viewer, sources: Sources, query: ReportQuery) -> WeekHour
         by_name = _by_bucket(question)
         spans = Counter((local.weekday(), local.hour) for _, local in hours_of(question.reading.span, question.zone))
         hours = {key: by_name.get(f"{key[0]} {key[1]:02}", GpuHours(0.0)) for key in sorted(spans)}
-        return WeekHours(hours, dict(sorted(spans.items())), state_of(viewer, question.reading))
+        return WeekHours(hours, dict(sorted(spans.items())), question.state)
 
     return ask(viewer, sources, replace(query, by=Group.WEEK_HOUR), answer)
 
@@ -87,7 +86,7 @@ def heat_map(
         total = sum(row["hours"] or 0.0 for row in rows)
         shown = sum(cell.gpu_hours for cell in cells)
         edges = tuple(utilization_edges), tuple(gpu_memory_gib_edges)
-        return HeatMap(cells, *edges, total, max(0.0, total - shown), state_of(viewer, question.reading))
+        return HeatMap(cells, *edges, total, max(0.0, total - shown), question.state)
 
     return ask(viewer, sources, replace(query, by=Group.NONE), answer)
 
@@ -105,7 +104,7 @@ def hours_by_utilization(
             UtilizationBin(low, high, found.get(number, _EMPTY)["jobs"], found.get(number, _EMPTY)["hours"] or 0.0)
             for number, (low, high) in enumerate(zip(edges, edges[1:], strict=False))
         )
-        return HoursByUtilization(bins, found.get(None, _EMPTY)["hours"] or 0.0, state_of(viewer, question.reading))
+        return HoursByUtilization(bins, found.get(None, _EMPTY)["hours"] or 0.0, question.state)
 
     return ask(viewer, sources, replace(query, by=Group.NONE), answer)
 
@@ -113,7 +112,8 @@ def hours_by_utilization(
 _EMPTY: Mapping[str, Any] = {"jobs": 0, "hours": 0.0}
 
 
-def _trend(question: Question, step: str) -> Trend:
+def trend_of(question: Question, step: str) -> Trend:
+    """The curve that a question by day asks for."""
     by_name = _by_bucket(question)
     span, zone = question.reading.span, question.zone
     days = sorted({local.date() for _, local in hours_of(span, zone)})
@@ -123,7 +123,7 @@ def _trend(question: Question, step: str) -> Trend:
         moment = datetime(first.year, first.month, first.day, tzinfo=zone)
         found[moment] = found.get(moment, GpuHours(0.0)) + by_name.get(day.isoformat(), GpuHours(0.0))
     points = tuple(sorted(found.items()))
-    return Trend(step, points, total_hours(hours for _, hours in points), state_of(question.viewer, question.reading))
+    return Trend(step, points, total_hours(hours for _, hours in points), question.state)
 
 
 def _by_bucket(question: Question) -> dict[str, GpuHours]:

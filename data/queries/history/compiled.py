@@ -16,24 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from data.history.columns import HOURS
-from data.history.datasets import DATASETS
-from data.queries.history.measures import DETAIL_METRICS
-from data.queries.history.reading import Range
+from data.queries.history.reading import Range, schema_used
 from data.queries.history.relations import DIMENSIONS, KEYS, Tables
 
 _KEPT = 256
 # Four moments in which no cluster ran.
 MARKS = Range(*(datetime(1801, 2, 3, 4, 5, number, tzinfo=UTC) for number in range(4)))
-_OF_JOBS = frozenset(
-    (
-        *KEYS,
-        *DIMENSIONS,
-        *(column.name for column in HOURS),
-        *DETAIL_METRICS,
-        *("account_path", "state", "end_time", "eligible_time", "nodes", "findings", "device_hours", "energy_joules"),
-        *("cores", "elapsed_seconds", "cpu_seconds", "memory_used_bytes", "memory_allocated_bytes"),
-    )
-)
 _IN_NODES = (*KEYS, "hour", *DIMENSIONS, "account_path", "state")
 Table = Any
 Expression = Any
@@ -115,10 +103,7 @@ def named_tables(has_edges: bool) -> Tables:
 
 
 def table_of(dataset: str, name: str) -> Table:
-    """With the columns of which any report is made: the fewer there are, the faster Ibis compiles."""
-    schema = DATASETS[dataset].schema
-    kept = [field for field in schema if dataset != "jobs" or field.name in _OF_JOBS]
-    return named_table(pa.schema(kept), name)
+    return named_table(schema_used(dataset), name)
 
 
 def named_table(schema: pa.Schema, name: str) -> Table:

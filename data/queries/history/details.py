@@ -15,7 +15,6 @@ from data.queries.history.groups import Group
 from data.queries.history.measures import GAP, details
 from data.queries.history.model import HistoryFilter, HistoryState, ReportQuery
 from data.queries.history.question import Question, ask
-from data.queries.history.state import state_of
 from data.queries.history.summing import Raw, Summed, summed
 from data.queries.history.values import hours_of_sums
 from data.report import Swing
@@ -81,7 +80,7 @@ def detailed(viewer: Viewer, sources: Sources, query: ReportQuery) -> Detailed:
         models = _models(question)
         rows = tuple(_row(sources, question, found, place, models) for place in _shown(query, found))
         total = _row(sources, question, found, None, models)
-        return Detailed(query, rows, total, _not_exported(question, total), state_of(viewer, question.reading))
+        return Detailed(query, rows, total, _not_exported(question, total), question.state)
 
     return ask(viewer, sources, query, answer)
 
@@ -172,10 +171,7 @@ def _not_exported(question: Question, total: DetailedRow) -> tuple[str, ...]:
     absent = [name for name in METRICS if name not in total.metrics]
     if not absent:
         return ()
-    site = replace(question.asking(by=Group.NONE, filter=HistoryFilter()), viewer=_everybody(question.viewer))
+    everybody = replace(question.viewer, role=Role.STAFF)
+    site = question.asking(everybody, by=Group.NONE, filter=HistoryFilter())
     everything = summed(site, *_MEASURES).total
     return tuple(name for name in absent if _measured(everything, name) is None)
-
-
-def _everybody(viewer: Viewer) -> Viewer:
-    return replace(viewer, role=Role.STAFF)

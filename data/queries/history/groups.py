@@ -29,6 +29,8 @@ class Group(StrEnum):
 
 
 IN_TIME = frozenset({Group.DAY, Group.WEEK_HOUR})
+# A job that is in several groups counts in each, and once in all.
+SPLIT = frozenset({Group.NODE, *IN_TIME})
 SIZES = ("1", "2-4", "5-8", ">8", "CPU only")
 SIZE_UNKNOWN = "not known"
 FAILED_STATES = ("BOOT_FAIL", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY")

@@ -8,7 +8,7 @@ from typing import Any
 
 from data.errors import BadRequest, NotFound
 from data.model import Role, Viewer
-from data.queries.history.charts import trend
+from data.queries.history.charts import trend_of
 from data.queries.history.groups import Group
 from data.queries.history.model import (
     FindingRow,
@@ -19,7 +19,7 @@ from data.queries.history.model import (
     UserHistory,
 )
 from data.queries.history.question import Question, ask
-from data.queries.history.reports import report
+from data.queries.history.reports import report_of
 from data.sources import Sources
 
 # Fewer would let one read off another's numbers.
@@ -35,8 +35,18 @@ def findings(
 ) -> tuple[FindingRow, ...]:
     """Answer with the findings of finished attempts, those of which the attempts wasted most first, each with the
     attempts that show it best. An attempt with several findings counts in each. Raises as `report`."""
-    whole = replace(query, by=Group.NONE, compare=False)
-    rows = ask(viewer, sources, whole, lambda question: question.run("findings", lambda: _by_finding(question)))
+    return ask(viewer, sources, query, lambda question: findings_of(kept(question), most, examples))
+
+
+def kept(question: Question) -> Question:
+    """With the attempts kept, whole: what is asked by job and finding is not split by node."""
+    return question.asking(by=Group.NONE).keep()
+
+
+def findings_of(question: Question, most: int = 20, examples: int = EXAMPLES) -> tuple[FindingRow, ...]:
+    """The findings that a question asks for."""
+    whole = question.asking(by=Group.NONE)
+    rows = whole.run("findings", lambda: _by_finding(whole))
     rows.sort(key=lambda row: (-(row["wasted"] or 0.0), row["findings"]))
     return tuple(
         FindingRow(
@@ -44,7 +54,7 @@ def findings(
             row["jobs"],
             row["hours"] or 0.0,
             row["wasted"],
-            _examples(viewer, sources, query, row["findings"], examples),
+            _examples(question, row["findings"], examples),
         )
         for row in rows[:most]
     )
@@ -58,14 +68,18 @@ def standing(viewer: Viewer, sources: Sources, name: str, query: ReportQuery) ->
     """
     if query.by not in (Group.USER, Group.ACCOUNT):
         raise BadRequest(f"nobody has a place among peers by {query.by.value}", hint="Ask by user or by account.")
+    return ask(viewer, sources, query, lambda question: standing_of(question, name))
+
+
+def standing_of(question: Question, name: str) -> Standing:
+    """The place that a question by user or account asks for."""
     names = frozenset({name})
-    own = HistoryFilter(users=names) if query.by is Group.USER else HistoryFilter(accounts=names)
-    mine = report(viewer, sources, replace(query, by=Group.NONE, filter=own, compare=False))
-    if not mine.rows:
+    own = HistoryFilter(users=names) if question.query.by is Group.USER else HistoryFilter(accounts=names)
+    if not report_of(question.asking(by=Group.NONE, filter=own, columns=("utilization",))).rows:
         raise not_found(name)
-    whole = replace(query, filter=HistoryFilter(), limit=None, compare=False, columns=("utilization",))
-    everybody = report(replace(viewer, role=Role.STAFF), sources, whole).rows
-    return _standing(name, everybody)
+    everybody = replace(question.viewer, role=Role.STAFF)
+    whole = question.asking(everybody, filter=HistoryFilter(), limit=None, columns=("utilization",))
+    return _standing(name, report_of(whole).rows)
 
 
 def user_history(viewer: Viewer, sources: Sources, user: str, query: ReportQuery) -> UserHistory:
@@ -73,20 +87,26 @@ def user_history(viewer: Viewer, sources: Sources, user: str, query: ReportQuery
 
     Raises NotFound for a user of whom the viewer may see nothing, whether they exist or not, and as `report`.
     """
-    own = replace(query, filter=replace(query.filter, users=frozenset({user})), limit=None)
-    partitions = report(viewer, sources, replace(own, by=Group.PARTITION, sort="-gpu_hours_allocated"))
+    own = replace(query, filter=replace(query.filter, users=frozenset({user})), limit=None, compare=False)
+    may_know = user == viewer.user or _may_know(viewer, sources, user)
+    return ask(viewer, sources, own, lambda question: _user_history(question, user, may_know))
+
+
+def _user_history(asked: Question, user: str, may_know: bool) -> UserHistory:
+    question = kept(asked)
+    partitions = report_of(question.asking(by=Group.PARTITION))
     is_there = bool(partitions.rows)
-    if not is_there and user != viewer.user and not _may_know(viewer, sources, user):
+    if not is_there and not may_know:
         raise not_found(user)
-    jobs = replace(own, by=Group.JOB, limit=MOST_JOBS, compare=False, sort="-gpu_hours_wasted")
+    jobs = question.asking(by=Group.JOB, limit=MOST_JOBS, sort="-gpu_hours_wasted")
     return UserHistory(
         user=user,
         total=partitions.total,
-        trend=trend(viewer, sources, own),
+        trend=trend_of(question.asking(by=Group.DAY), "day"),
         partitions=partitions.rows,
-        jobs=report(viewer, sources, jobs).rows if is_there else (),
-        findings=findings(viewer, sources, own) if is_there else (),
-        standing=standing(viewer, sources, user, replace(own, by=Group.USER)) if is_there else NO_STANDING,
+        jobs=report_of(jobs).rows if is_there else (),
+        findings=findings_of(question) if is_there else (),
+        standing=standing_of(question.asking(by=Group.USER), user) if is_there else NO_STANDING,
         state=partitions.state,
     )
 
@@ -107,10 +127,10 @@ def _by_finding(question: Question) -> Table:
     )
 
 
-def _examples(viewer: Viewer, sources: Sources, query: ReportQuery, finding: str, most: int) -> tuple[ReportRow, ...]:
-    chosen = replace(query.filter, findings=frozenset({finding}))
-    jobs = replace(query, by=Group.JOB, filter=chosen, sort="-gpu_hours_wasted", limit=most, compare=False)
-    return report(viewer, sources, jobs).rows if most else ()
+def _examples(question: Question, finding: str, most: int) -> tuple[ReportRow, ...]:
+    chosen = replace(question.query.filter, findings=frozenset({finding}))
+    jobs = question.asking(by=Group.JOB, filter=chosen, sort="-gpu_hours_wasted", limit=most)
+    return report_of(jobs).rows if most else ()
 
 
 def _standing(name: str, everybody: tuple[ReportRow, ...]) -> Standing:

@@ -16,11 +16,11 @@ import pyarrow as pa
 from data.errors import CannotKnow, SettingsError, SourceGarbled, SourceUnreachable
 from data.model import Viewer
 from data.queries.history import narrowing
-from data.queries.history.compiled import MARKS, CompiledQuestions, compiled, named_table, named_tables
-from data.queries.history.groups import IN_TIME, Group
+from data.queries.history.compiled import MARKS, Compiled, CompiledQuestions, compiled, named_table, named_tables
+from data.queries.history.groups import IN_TIME, SPLIT, Group
 from data.queries.history.marks import Marked, filled, marked
 from data.queries.history.measures import measures_of
-from data.queries.history.model import ReportQuery
+from data.queries.history.model import HistoryState, ReportQuery
 from data.queries.history.reading import Range, Reading, range_of
 from data.queries.history.relations import (
     PATH_SEPARATOR,
@@ -31,12 +31,14 @@ from data.queries.history.relations import (
     in_time,
     path_of,
 )
+from data.queries.history.state import state_of
 from data.sources import Sources
 
 Table = Any
 
 T = TypeVar("T")
 TRIES = 3
+KEPT = "kept"
 HOUR = timedelta(hours=1)
 HOURS_SCHEMA = pa.schema([("hour", pa.timestamp("us", tz="UTC")), ("bucket", pa.string())])
 _COMPILED = CompiledQuestions()
@@ -54,25 +56,46 @@ class Question:
     rates: Mapping[str, float]
     department_rows: Mapping[str, str]
     name_pattern: str = ""
+    currency: str = ""
+    kept: pa.Schema | None = None
+
+    @property
+    def state(self) -> HistoryState:
+        return state_of(self.viewer, self.reading)
 
     @property
     def tables(self) -> Tables:
         return named_tables(self.reading.has_edges)
 
-    def asking(self, **changes: Any) -> Question:
-        """The same with changes to the query, over the same range."""
-        return replace(self, query=replace(self.query, **changes))
+    def asking(self, viewer: Viewer | None = None, **changes: Any) -> Question:
+        """The same with changes to the query (and for somebody else), over the same range. Of attempts that are kept
+        only the group, the order and the findings may change."""
+        kept = None if viewer is not None else self.kept
+        return replace(self, viewer=viewer or self.viewer, query=replace(self.query, **changes), kept=kept)
+
+    def keep(self, *measures: str) -> Question:
+        """The same, with its attempts kept in a table: for several questions to a few of them."""
+        made = self._compiled("kept", lambda: self.parts(*measures), measures)
+        return replace(self, kept=self.reading.keep(KEPT, self._filled(made), made.tables))
 
     def run(self, name: str, build: Callable[[], Any], *more: Hashable) -> list[dict[str, Any]]:
         """The rows of the expression that `build` makes, which depends on the form of this question, `name` and `more`
         alone: on which of its filters are set, not on their values."""
-        key = (name, self.form, self.marked.viewer, self.reading.has_edges, tuple(sorted(self.rates.items())), *more)
-        found = _COMPILED.get(key, build)
+        found = self._compiled(name, build, *more)
         if "hours" in found.tables:
             self.reading.give("hours", self._hours())
-        sql = filled(found.of(self.reading.span), self.marked.values)
-        rows: list[dict[str, Any]] = self.reading.run(sql, found.tables).to_pylist()
+        rows: list[dict[str, Any]] = self.reading.run(self._filled(found), found.tables).to_pylist()
         return rows
+
+    def _compiled(self, name: str, build: Callable[[], Any], *more: Hashable) -> Compiled:
+        rates = tuple(sorted(self.rates.items()))
+        is_kept = None if self.kept is None else tuple(self.kept.names)
+        return _COMPILED.get(
+            (name, self.form, self.marked.viewer, self.reading.has_edges, rates, is_kept, *more), build
+        )
+
+    def _filled(self, found: Compiled) -> str:
+        return filled(found.of(self.reading.span), self.marked.values)
 
     @cached_property
     def marked(self) -> Marked:
@@ -120,6 +143,8 @@ class Question:
     def parts(self, *measures: str) -> Table:
         """The attempts of the question, split by what it is grouped by: `node`, or `bucket` of time."""
         wanted = self.wanted(*measures)
+        if self.kept is not None and self.query.by not in SPLIT:
+            return wanted.known(named_table(self.kept, KEPT))
         nodes = sorted(self.marked.filter.nodes)
         buckets = self.buckets if self.query.by in IN_TIME else None
         if nodes or self.query.by is Group.NODE:
@@ -215,6 +240,7 @@ def _question(viewer: Viewer, sources: Sources, query: ReportQuery, reading: Rea
         rates=settings.history.gpu_hour_rates,
         department_rows=department_rows(settings.history.departments_file),
         name_pattern=settings.applications.name_pattern,
+        currency=settings.history.currency,
     )
 
 

@@ -7,13 +7,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from data.history.columns import HOURS, RATE_METRICS, RATIO_METRICS, WHO
 from data.history.datasets import DATASETS
 from data.history.files import Damaged, DayFiles, files
 from data.history.footers import Footer, Identity, footer
@@ -25,6 +26,17 @@ HORIZON = timedelta(days=31)
 # One that was suspended for longer than this up to the range's end, and has not ended, is not seen there.
 LOOK_BACK = timedelta(days=14)
 KEYS = DATASETS["jobs"].key
+# The columns of `jobs` of which any report is made: the fewer there are, the faster a question is compiled and planned.
+_OF_JOBS = frozenset(
+    (
+        *KEYS,
+        *(column.name for column in (*WHO, *HOURS)),
+        *(*RATIO_METRICS, *RATE_METRICS, "gpu_memory_used_bytes", "power_watts", "low_share", "high_share"),
+        *("display_id", "name", "account_path", "gpu_count", "state", "nodes", "findings", "collected_at"),
+        *("end_time", "eligible_time", "device_hours", "energy_joules", "cores", "elapsed_seconds", "cpu_seconds"),
+        *("memory_used_bytes", "memory_allocated_bytes"),
+    )
+)
 # Files whose rows turned out to be damaged, for as long as they stay the same.
 _UNREADABLE: dict[Identity, str] = {}
 
@@ -81,6 +93,14 @@ class Reading:
             self._make(name)
         return self.cursor.sql(sql).to_arrow_table()
 
+    def keep(self, name: str, sql: str, tables: Iterable[str]) -> pa.Schema:
+        """Keep the rows of a question as a table of this connection; gives its columns."""
+        for one in tables:
+            self._make(one)
+        self.cursor.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql}')
+        self._made.add(name)
+        return self.cursor.sql(f'SELECT * FROM "{name}" LIMIT 0').to_arrow_table().schema
+
     def give(self, name: str, rows: pa.Table) -> None:
         """Make rows in memory a table of this connection."""
         self.cursor.register(name, rows)
@@ -133,11 +153,12 @@ class Reading:
             self.give("edges", everyone)
             self.give("crossing_edges", crossing)
 
-    def _view(self, name: str, found: Found, where: str = "") -> None:
+    def _view(self, name: str, found: Found, where: str = "", *, whole: bool = False) -> None:
         """Make a view of the rows of these files, in today's form and order of columns, each key once (the newest)."""
-        parts = [_select(found.dataset, one) for one in _by_form(found)]
+        schema = DATASETS[found.dataset].schema if whole else schema_used(found.dataset)
+        parts = [_select(found.dataset, one, schema.names) for one in _by_form(found)]
         if not parts:
-            return self.give(name, DATASETS[found.dataset].schema.empty_table())
+            return self.give(name, schema.empty_table())
         body = " UNION ALL ".join(parts) + (f" WHERE {where}" if where and len(parts) == 1 else "")
         if where and len(parts) > 1:
             body = f"SELECT * FROM ({body}) WHERE {where}"
@@ -199,7 +220,8 @@ class Reading:
         first, last = hours[0], hours[-1] + timedelta(hours=1)
         at_edges = {hour.date() for hour in hours}
         self._view("hours_cut", self.usage.where(day in at_edges for day in self.usage.days))
-        self._view("jobs_cut", self.jobs.where(_may_be_less(one.first_start, last) for one in self.jobs.footers))
+        early = self.jobs.where(_may_be_less(one.first_start, last) for one in self.jobs.footers)
+        self._view("jobs_cut", early, whole=True)
         query = (
             f"SELECT hours_cut.*, end_time, profile FROM hours_cut LEFT JOIN (SELECT * FROM jobs_cut WHERE start_time <"
             f" {_time(last)} AND end_time > {_time(first)}) USING ({', '.join(KEYS)})"
@@ -217,6 +239,13 @@ class Reading:
         keys = " UNION ALL ".join(_select(found.dataset, one, key) for one in _by_form(suspects))
         query = f"SELECT 1 FROM ({keys}) GROUP BY {', '.join(key)} HAVING count(*) > 1 LIMIT 1"
         return _TWINS.get(suspects, lambda: bool(self.cursor.execute(query).fetchall()))
+
+
+@lru_cache(maxsize=4)
+def schema_used(dataset: str) -> pa.Schema:
+    """The columns of a dataset that reports use."""
+    schema = DATASETS[dataset].schema
+    return pa.schema([field for field in schema if dataset != "jobs" or field.name in _OF_JOBS])
 
 
 def day_of(path: Path) -> date:
@@ -238,13 +267,11 @@ def _by_form(found: Found) -> list[Found]:
     return [found.where(one.form == form for one in found.footers) for form in forms]
 
 
-def _select(dataset: str, found: Found, names: Sequence[str] = ()) -> str:
+def _select(dataset: str, found: Found, names: Sequence[str]) -> str:
     """The rows of files of one form; a column that it does not have is null."""
     there = {field.name for field in pq.read_schema(found.files.paths[0])}
     kinds = {field.name: _sql_type(field.type) for field in DATASETS[dataset].schema}
-    columns = [
-        f'"{name}"' if name in there else f'CAST(NULL AS {kinds[name]}) AS "{name}"' for name in names or list(kinds)
-    ]
+    columns = [f'"{name}"' if name in there else f'CAST(NULL AS {kinds[name]}) AS "{name}"' for name in names]
     paths = ", ".join(_text(str(path)) for path in found.files.paths)
     return f"SELECT {', '.join(columns)} FROM read_parquet([{paths}])"
 

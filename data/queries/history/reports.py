@@ -9,9 +9,8 @@ from data.errors import BadRequest
 from data.model import Role, Viewer
 from data.queries.history.grouping import Place, Sums, ordered
 from data.queries.history.groups import COLUMNS, IN_TIME, Group
-from data.queries.history.model import HistoryState, Report, ReportQuery, ReportRow, Value, WaitRow
+from data.queries.history.model import Report, ReportQuery, ReportRow, Value, WaitRow
 from data.queries.history.question import Question, ask
-from data.queries.history.state import state_of
 from data.queries.history.summing import Summed, summed
 from data.queries.history.values import values_of
 from data.queries.history.waits import waits_by_group, waits_by_size
@@ -21,7 +20,6 @@ _WAITS = ("wait_p50_seconds", "wait_p90_seconds", "waits")
 # What is public of everybody: it names neither people nor their jobs.
 PUBLIC_GROUPS = frozenset({Group.NONE, Group.PARTITION, Group.QOS, Group.MODEL, Group.SIZE, *IN_TIME})
 PUBLIC_FILTERS = frozenset({"partitions", "qos", "models", "sizes"})
-_Waits = tuple[tuple[WaitRow, ...], dict[str, WaitRow]]
 
 
 def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
@@ -29,23 +27,39 @@ def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
 
     Raises CannotKnow where no history is kept, BadRequest, SourceError.
     """
+    found = ask(viewer, sources, query, report_of)
+    if not query.compare:
+        return found
+    earlier = replace(query, since=query.since - query.length, until=query.since)
+    return _compared(found, ask(viewer, sources, earlier, summed))
+
+
+def report_of(question: Question) -> Report:
+    """The report that a question asks for, without a comparison."""
+    query = question.query
+    found = summed(question)
+    shown = [] if query.by is Group.NONE else _shown(query, found)
     wants_waits = any(name in query.columns for name in _WAITS)
+    of_all = waits_by_size(question) if wants_waits else ()
+    waits = _waits(question, found, shown) if wants_waits else {}
+    total = _row(query, found, None, of_all[0] if of_all else None)
+    rows = tuple(_row(query, found, place, waits.get(place)) for place in shown)
+    if query.by is Group.NONE and found.groups:
+        rows = (total,)
+    return Report(query, rows, total, found.groups, of_all, question.state, question.currency)
 
-    def answer(question: Question) -> tuple[Summed, _Waits, HistoryState]:
-        found = summed(question)
-        shown = _shown(query, found)
-        waits = (waits_by_size(question), _waits(question, found, shown)) if wants_waits else ((), {})
-        return found, waits, state_of(viewer, question.reading)
 
-    found, waits, state = ask(viewer, sources, query, answer)
-    before, before_state = _before(viewer, sources, query) if query.compare else (None, None)
-    of_all = {one.size: one for one in waits[0][:1]}
-    total = _row(query, found, None, of_all, before)
+def _compared(found: Report, before: Summed) -> Report:
+    """With the values of the time before in each row."""
+    query, earlier = found.query, {(one.key, one.parent, one.level): sums for one, sums in before.rows.items()}
+    total = replace(found.total, previous=_values(query, before.total, before.total))
     if query.by is Group.NONE:
-        rows: tuple[ReportRow, ...] = (total,) if found.groups else ()
-    else:
-        rows = tuple(_row(query, found, place, waits[1], before) for place in _shown(query, found))
-    return Report(query, rows, total, found.groups, waits[0], state, sources.settings.history.currency, before_state)
+        return replace(found, total=total, rows=(total,) if found.rows else ())
+    rows = [
+        replace(row, previous=_values(query, earlier.get((row.key, row.parent, row.level), {}), before.total))
+        for row in found.rows
+    ]
+    return replace(found, total=total, rows=tuple(rows))
 
 
 def cluster_report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
@@ -78,19 +92,10 @@ def ranking(
     return tuple(row for row in found.rows if row.value(of) is not None)
 
 
-def _before(viewer: Viewer, sources: Sources, query: ReportQuery) -> tuple[Summed, HistoryState]:
-    earlier = replace(query, since=query.since - query.length, until=query.since)
-    return ask(viewer, sources, earlier, lambda question: (summed(question), state_of(viewer, question.reading)))
-
-
-def _waits(question: Question, found: Summed, shown: Sequence[Place]) -> dict[str, WaitRow]:
+def _waits(question: Question, found: Summed, shown: Sequence[Place]) -> dict[Place, WaitRow]:
     pairs = [(raw, str(number)) for number, place in enumerate(shown) for raw in found.raw.get(place, ())]
     by_number = waits_by_group(question, pairs)
-    return {_name(place): by_number[str(number)] for number, place in enumerate(shown) if str(number) in by_number}
-
-
-def _name(place: Place) -> str:
-    return f"{place.parent}/{place.level}/{place.key}"
+    return {place: by_number[str(number)] for number, place in enumerate(shown) if str(number) in by_number}
 
 
 def _shown(query: ReportQuery, found: Summed) -> list[Place]:
@@ -108,22 +113,16 @@ def _shown(query: ReportQuery, found: Summed) -> list[Place]:
     return places if query.limit is None else places[: query.limit]
 
 
-def _row(
-    query: ReportQuery, found: Summed, place: Place | None, waits: dict[str, WaitRow], before: Summed | None
-) -> ReportRow:
+def _row(query: ReportQuery, found: Summed, place: Place | None, wait: WaitRow | None) -> ReportRow:
     """One group, or all (`place` None)."""
     sums = found.total if place is None else found.rows[place]
     values = _values(query, sums, found.total)
-    wait = waits.get("" if place is None else _name(place))
     values |= {name: value for name, value in _wait_values(wait).items() if name in query.columns}
-    previous = None
-    if before is not None:
-        earlier = before.total if place is None else before.rows.get(place, {})
-        previous = _values(query, earlier, before.total)
     if place is None:
-        return ReportRow(None, "All", values, previous)
-    about = found.about.get(place, {})
-    return ReportRow(place.key, place.label, values, previous, place.level, place.parent, about)
+        return ReportRow(None, "All", values)
+    return ReportRow(
+        place.key, place.label, values, level=place.level, parent=place.parent, about=found.about.get(place, {})
+    )
 
 
 def _values(query: ReportQuery, sums: Sums, total: Sums) -> dict[str, Value]:

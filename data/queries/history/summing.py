@@ -8,15 +8,13 @@ from typing import Any
 
 from data.errors import BadRequest
 from data.queries.history.grouping import Place, Sums, add, place_of, places_of, raw_group
-from data.queries.history.groups import IN_TIME, Group
+from data.queries.history.groups import SPLIT, Group
 from data.queries.history.question import Question
 from data.queries.history.relations import DIMENSIONS, KEYS
 
 Table = Any
 
 MOST_JOBS = 100_000
-# A job that is in several groups counts in each, and once in all.
-SPLIT = frozenset({Group.NODE, *IN_TIME})
 _COUNTED = ("jobs", "jobs_without_gpu_count", "jobs_apportioned", "memory_jobs")
 Raw = Mapping[str, Any]
 

@@ -1,0 +1,81 @@
+"""A report as plain columns, for CSV and Parquet: the same numbers as everywhere, unrounded."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from data.queries.history.groups import COLUMNS, Group
+from data.queries.history.model import Report, ReportRow
+
+ABOUT = (
+    *("name", "user", "account", "partition", "qos", "gpu_model", "gpu_count", "state"),
+    *("submit_time", "start_time", "end_time"),
+)
+BEFORE = "previous_"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def flat_head(report: Report) -> tuple[str, ...]:
+    """The names of the columns: the group, what is known of it, the values, and those of the time before."""
+    by = report.query.by
+    about = ("parent", "level") if by is Group.ACCOUNT else ABOUT if by is Group.JOB else ()
+    before = tuple(f"{BEFORE}{name}" for name in report.query.columns) if report.query.compare else ()
+    return (by.value, *about, *report.query.columns, *before)
+
+
+def flat_rows(report: Report) -> Iterator[dict[str, Any]]:
+    """One dict per row, with the keys of `flat_head`. Ratios 0..1, GPU-hours, seconds; None = not measured or none."""
+    return (_flat(row, report) for row in report.rows)
+
+
+def csv_text(report: Report) -> str:
+    """The rows as CSV with a head; empty = not measured."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, flat_head(report))
+    writer.writeheader()
+    writer.writerows({key: _safe(value) for key, value in row.items()} for row in flat_rows(report))
+    return out.getvalue()
+
+
+def parquet_bytes(report: Report) -> bytes:
+    """The rows as a Parquet file: texts, times, whole numbers and floats; null = not measured."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([(name, _kind(name, pa)) for name in flat_head(report)])
+    out = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(list(flat_rows(report)), schema=schema), out)
+    return out.getvalue()
+
+
+def _flat(row: ReportRow, report: Report) -> dict[str, Any]:
+    known = {"parent": row.parent, "level": row.level, **row.about}
+    found: dict[str, Any] = {}
+    for name in flat_head(report):
+        if name.startswith(BEFORE):
+            found[name] = (row.previous or {}).get(name.removeprefix(BEFORE))
+        elif name in COLUMNS:
+            found[name] = row.value(name)
+        else:
+            found[name] = known.get(name)
+    found[report.query.by.value] = row.label if report.query.by is Group.JOB else row.key
+    return found
+
+
+def _kind(name: str, pa: Any) -> Any:
+    column = COLUMNS.get(name.removeprefix(BEFORE))
+    if column is None:
+        whole = pa.int64() if name in ("level", "gpu_count") else pa.string()
+        return pa.timestamp("us", "UTC") if name.endswith("_time") else whole
+    return pa.float64() if column.unit else pa.int64()
+
+
+def _safe(value: object) -> object:
+    """A name that a spreadsheet would run as a formula gets an apostrophe before it; times are written as ISO 8601."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
