@@ -121,7 +121,7 @@ def _after(name: str, address: HistoryAddress) -> str:
 
 
 def _crumb(name: str, text: str) -> Any:
-    shown = {"model": short_model, "state": state_word}.get(name, str)(text)
+    shown = short_model(text) if name == "model" else state_word(text) if name == "state" else text
     return [html.Span(f"{_TITLES.get(name) or GROUP_LABELS[Group(name)]} ", className="fw-unit"), html.Bdi(shown[:60])]
 
 

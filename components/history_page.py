@@ -50,7 +50,7 @@ MORE_ROWS = (100, 1000)
 @dataclass(frozen=True, slots=True)
 class HistoryParts:
     """The answers of one page. None = not asked yet; `total` is of all jobs of the range and filters, `report` of those
-    that are also selected on the map, `cluster` of everybody, without names."""
+    that are also selected on the map, `cluster` of everybody, without names. `missing` of `of` are still to come."""
 
     total: Report | None = None
     report: Report | None = None
@@ -60,6 +60,11 @@ class HistoryParts:
     bins: HoursByUtilization | None = None
     week: WeekHours | None = None
     missing: tuple[str, ...] = ()
+    of: int = 0
+
+    @property
+    def ready(self) -> int:
+        return self.of - len(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +113,10 @@ def history_body(view: HistoryView) -> list[Any]:
     figures: dict[str, Figure] = {}
     parts: list[Any] = [ignored_banner(view.ignored), breadcrumb(view.address)]
     parts += [html.Section(state, className="fw-panel")] if state is not None else _panels(view, figures)
+    left = {"left": len(view.parts.missing) if state is None else 0, "ready": view.parts.ready}
     stores = [
         dcc.Store(id="history-figures", data=figures),
-        dcc.Store(id="eff-missing", data=len(view.parts.missing) if state is None else 0),
+        dcc.Store(id="eff-missing", data=left),
     ]
     return [part for part in (*parts, *stores) if part is not None]
 
@@ -148,8 +154,7 @@ def _panels(view: HistoryView, figures: dict[str, Figure]) -> list[Any]:
 
 
 def _waiting(view: HistoryView) -> list[Any]:
-    ready = 6 - len(view.parts.missing)
-    return [icon("wait", "info"), waiting_words(view.query, max(0, ready), 6)]
+    return [icon("wait", "info"), waiting_words(view.query, view.parts.ready, view.parts.of)]
 
 
 def _key_figures(view: HistoryView) -> Component:

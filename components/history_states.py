@@ -27,7 +27,7 @@ SETTINGS_LINES = ("[history]", 'directory = "/var/lib/fullwarp/history"')
 
 
 def no_history(*, is_staff: bool, is_kept: bool) -> Component:
-    """The page of a site without history: how to begin. `is_kept` = a folder is set and nothing of this range is in it."""
+    """The page of a site without history: how to begin. `is_kept` = a folder is there, and nothing of it."""
     title = "No history of this time" if is_kept else "No history is kept here"
     why = (
         "Nothing of it was collected." if is_kept else "Finished jobs and their use are not collected on this cluster."

@@ -68,6 +68,12 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {
         "energy_kwh",
     ),
 }
+# what key figures, bars and marks stand on, besides the columns themselves
+_ALWAYS = (
+    *("jobs", "gpu_hours_allocated", "gpu_hours_measured", "gpu_hours_used", "gpu_hours_idle"),
+    *("gpu_hours_idle_measured", "gpu_hours_not_measured", "gpu_hours_wasted", "utilization", "coverage"),
+)
+TOTAL_COLUMNS = (*_ALWAYS, "cost", "energy_kwh")
 _UNITS = {"ratio": "%", "GPU-hours": "GPU-h", "seconds": "", "kWh": "kWh", "": ""}
 _OWN = {
     "stack": Column("Where they went", "share of allocated", help="Used, partly used, idle, not measured."),
@@ -79,6 +85,14 @@ _OWN = {
         place="hidden",
     ),
 }
+
+
+def columns_of(view: str, sort: str) -> tuple[str, ...]:
+    """The columns that a view of the table and the key figures need, and the one that sorts it."""
+    shown = [name for name in _NUMBERS[view] if name in COLUMNS]
+    bases = [COLUMNS[name].coverage for name in shown if COLUMNS[name].coverage]
+    by = [sort.removeprefix("-")] if sort.removeprefix("-") in COLUMNS else []
+    return tuple(dict.fromkeys((*TOTAL_COLUMNS, *shown, *bases, *by)))
 
 
 @dataclass(frozen=True, slots=True)

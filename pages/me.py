@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dash
 from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
+from components.history_user import history_month
 from components.user_month import month_panel
 from components.user_page import UserParts, user_parts
 from data.queries.users import user_past
 from pages._request import backing, viewer
+from pages._user_history import user_month
 from pages._user_page import user_layout, user_view
 
 dash.register_page(__name__, path="/me", name="My jobs", title="My jobs - Fullwarp", icon="user", order=3)
@@ -50,8 +54,11 @@ def refresh(_: int | None, user: str, at: str, seen: str) -> UserParts:
     State("user-name", "data"),
     prevent_initial_call=True,
 )
-def read_on(_: int | None, user: str) -> tuple[Component, int]:
-    """Read some more of the 30 days; the rest comes with the next call."""
+def read_on(_: int | None, user: str) -> tuple[Any, int]:
+    """The 30 days from history at once; without one, some more of what Slurm keeps, and the rest with the next call."""
+    month = user_month(user)
+    if month is not None:
+        return history_month(month), 0
     past = user_past(viewer(), backing().sources, user, backing().sources.clock())
     return month_panel(past), past.days - past.read - len(past.failed)
 

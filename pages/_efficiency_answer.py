@@ -1,0 +1,106 @@
+"""The answers of the page of history, as far as they are there in time; the rest comes with the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dash
+
+from components.history_page import HistoryParts, HistoryView
+from data.errors import FullwarpError, SourceUnreachable
+from data.model import ClusterSnapshot, Viewer
+from data.queries import history
+from data.queries.history import ReportQuery
+from data.queries.live import snapshot
+from data.sources import Sources
+from pages._answers import scope_of
+from pages._by_and_by import some_of
+from pages._efficiency_address import AskedHistory
+from pages._request import backing, viewer
+
+FIRST_SECONDS, NEXT_SECONDS = 0.6, 4.0
+WEEKS_FROM = timedelta(days=120)
+Make = Callable[[], Any]
+
+
+def efficiency_view(asked: AskedHistory, *, seconds: float = FIRST_SECONDS, more_than: int = -1) -> HistoryView:
+    """One answer for one viewer. An error of history is part of the view."""
+    own, who = backing(), viewer()
+    parts, error = HistoryParts(), None
+    try:
+        parts = history_parts(who, own.sources, asked, seconds, more_than)
+    except FullwarpError as err:
+        error = err
+    seen = _snapshot(asked)
+    return HistoryView(
+        address=asked.address,
+        query=asked.table,
+        parts=parts,
+        now=asked.now,
+        zone=ZoneInfo(own.settings.site_timezone),
+        prefix=dash.get_relative_path("/"),
+        user=who.user,
+        is_staff=who.is_staff,
+        snapshot=seen,
+        options=_options(seen),
+        error=error,
+        ignored=asked.ignored,
+        has_departments=own.settings.history.departments_file is not None,
+    )
+
+
+def history_parts(who: Viewer, sources: Sources, asked: AskedHistory, seconds: float, more_than: int) -> HistoryParts:
+    """The parts in the order in which they are looked at. Each is kept for a while, so that the next call goes on.
+
+    Waits for all; after `seconds`, or once more than `more_than` are there and the next takes long, gives those.
+    """
+    makers = {
+        name: partial(sources.reports.get, ("efficiency", name, scope_of(who), query), make)
+        for name, (query, make) in _makers(who, sources, asked).items()
+    }
+    found = some_of(makers, seconds, more_than if more_than >= 0 else len(makers))
+    missing = tuple(name for name in makers if name not in found)
+    if "total" not in makers and "report" in found:
+        found["total"] = found["report"]
+    return HistoryParts(**found, missing=missing, of=len(makers))
+
+
+def _makers(who: Viewer, sources: Sources, asked: AskedHistory) -> Mapping[str, tuple[ReportQuery, Make]]:
+    """The total of all jobs is that of the table, as long as nothing is selected on the map."""
+    scope, own = asked.scope, replace(asked.scope, compare=False)
+    step = "week" if scope.length > WEEKS_FROM else "day"
+    makers: dict[str, tuple[ReportQuery, Make]] = {}
+    if asked.has_selection:
+        makers["total"] = scope, lambda: history.report(who, sources, scope)
+    makers["report"] = asked.table, lambda: history.report(who, sources, asked.table)
+    makers["trend"] = own, lambda: history.trend(who, sources, own, step)
+    makers["heat"] = own, lambda: history.heat_map(who, sources, own)
+    makers["bins"] = own, lambda: history.hours_by_utilization(who, sources, own)
+    makers["week"] = own, lambda: history.week_hours(who, sources, own)
+    if not who.is_staff and asked.is_public:
+        makers["cluster"] = own, lambda: history.cluster_report(who, sources, own)
+    return makers
+
+
+def _snapshot(asked: AskedHistory) -> ClusterSnapshot | None:
+    """The picture for the frame and the choices of the filters; the page stands without one too."""
+    try:
+        return snapshot(viewer(), backing().sources, at=asked.at)
+    except (FullwarpError, SourceUnreachable):
+        return None
+
+
+def _options(seen: ClusterSnapshot | None) -> Mapping[str, tuple[str, ...]]:
+    if seen is None:
+        return {}
+    models = {gpu.device.model for gpu in seen.gpus if gpu.device.model}
+    return {
+        "partition": tuple(sorted(one.name for one in seen.partitions)),
+        "model": tuple(sorted(models)),
+        "qos": tuple(sorted({job.qos for job in seen.jobs if job.qos})),
+    }

@@ -1,0 +1,66 @@
+"""Efficiency: where the GPU-hours of a range went, by whom and how well they were used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qs
+
+import dash
+from dash import ClientsideFunction, Input, Output, State, clientside_callback
+from dash.development.base_component import Component
+
+from components.history_page import history_body, history_page
+from components.shell import frame_data
+from data.errors import FullwarpError
+from data.queries.live import snapshot
+from pages._efficiency_address import AskedHistory, parse_efficiency_address
+from pages._efficiency_answer import NEXT_SECONDS, efficiency_view
+from pages._efficiency_export import add_efficiency_export
+from pages._request import backing, viewer
+
+dash.register_page(__name__, path="/efficiency", name="Efficiency", title="Efficiency - Fullwarp", icon="bars", order=4)
+add_efficiency_export(dash.get_app().server, dash.get_app().config.routes_pathname_prefix)
+
+
+def layout(**query: Any) -> Component:
+    """The page with as many of its answers as there is time for."""
+    own = backing()
+    view = efficiency_view(asked_of(query, own.sources.clock()))
+    return history_page(view, refresh_seconds=own.settings.refresh_seconds)
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("eff-body", "children"),
+    Input("eff-missing", "data"),
+    State("eff-words", "data"),
+)
+def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> list[Any]:
+    """The next answers of a long range as soon as there is one more, until none is missing."""
+    if not missing or not missing["left"]:
+        raise dash.exceptions.PreventUpdate
+    asked = asked_of(parse_qs(words["query"]), datetime.fromisoformat(words["now"]))
+    return history_body(efficiency_view(asked, seconds=NEXT_SECONDS, more_than=missing["ready"]))
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("frame", "data", allow_duplicate=True), Input("eff-tick", "n_intervals"), prevent_initial_call=True
+)
+def refresh_frame(_: int | None) -> Any:
+    """The state of the sources goes on; the numbers of a range stay as they are."""
+    try:
+        return frame_data(snapshot(viewer(), backing().sources))
+    except FullwarpError as err:
+        raise dash.exceptions.PreventUpdate from err
+
+
+def asked_of(query: Mapping[str, Any], now: datetime) -> AskedHistory:
+    """The question in an address of this page."""
+    path = dash.get_relative_path("/efficiency")
+    return parse_efficiency_address(query, now, backing().settings.site_timezone, path)
+
+
+clientside_callback(
+    ClientsideFunction("fw", "drawHistory"), Output("history-drawn", "data"), Input("history-figures", "data")
+)
