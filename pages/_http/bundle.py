@@ -1,7 +1,8 @@
 """What every page loads, in a few files: each request costs the first view a round trip and a turn of the server.
 
 Our own scripts and style sheets are one file each, Bootstrap's style sheet with ours. Of Dash's scripts those that
-stand alone are put together; those that load parts of themselves need their own address and keep it.
+stand alone are put together; those that load parts of themselves need their own address and keep it. What few pages
+use is only named in the index page: `assets/js/08-late.js` fetches it when it is drawn.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from html import escape
 from itertools import groupby
 from pathlib import Path
 
@@ -26,6 +28,7 @@ ICON = (
 _SCRIPT = re.compile(r'<script src="([^"]+)"></script>')
 _SCRIPT_NAME = "dash-renderer-{}.js"  # Dash looks for this word in its index page
 _NOT_USED = re.compile(r"/dash/dash_table/")
+_LATE = re.compile(r"/_dash-component-suites/(dash_ag_grid)/dash_ag_grid\.")
 
 
 @dataclass(slots=True)
@@ -47,7 +50,9 @@ class Bundles:
         """Dash's script tags with the same scripts in fewer files; our own come first. Inline ones stay."""
         addresses = tuple(address for address in _SCRIPT.findall(tags) if not _NOT_USED.search(address))
         if addresses not in self._known:
-            self._known[addresses] = "\n".join(f'<script src="{one}"></script>' for one in self._merged(addresses))
+            now = self._merged(address for address in addresses if not _LATE.search(address))
+            scripts = (f'<script src="{one}"></script>' for one in now)
+            self._known[addresses] = "\n".join([_late(addresses), *scripts])
         return self._known[addresses] + _SCRIPT.sub("", tags).strip()
 
     def _merged(self, addresses: Iterable[str]) -> Iterable[str]:
@@ -71,6 +76,13 @@ class Bundles:
             abort(404)
         body, mimetype = self._files[name]
         return Response(body, mimetype=mimetype)
+
+
+def _late(addresses: Iterable[str]) -> str:
+    """Where the scripts are that come when they are needed, by the name of their components."""
+    found = ((match[1], address) for address in addresses if (match := _LATE.search(address)))
+    named = "".join(f' data-{name}="{escape(address)}"' for name, address in found)
+    return f'<template id="late-scripts"{named}></template>'
 
 
 def _joined(paths: Iterable[Path], between: bytes = b"\n") -> bytes:

@@ -46,3 +46,11 @@ def test_every_script_in_the_page_itself_is_allowed_by_its_hash(web_app: Any) ->
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in inline]
     policy = answer.headers["Content-Security-Policy"]
     assert inline and [one for one in hashes if f"'sha256-{one}'" not in policy] == []
+
+
+def test_the_script_of_the_table_is_named_and_not_loaded(web_app: Any) -> None:
+    page = index(web_app)
+    named = page.select_one("#late-scripts")["data-dash_ag_grid"]
+    assert named not in [tag.get("src") for tag in page.select("script[src]")]
+    answer = web_app.server.test_client().get(named, headers={"X-Remote-User": USER})
+    assert answer.status_code == 200 and b"window.dash_ag_grid=" in answer.data
