@@ -29,11 +29,11 @@ class Server:
     """A running Prometheus."""
 
     url: str
-    process: psutil.Process
+    pid: int
 
     def cpu_seconds(self) -> float:
         """Seconds of computing since its start."""
-        times = self.process.cpu_times()
+        times = psutil.Process(self.pid).cpu_times()
         return float(times.user + times.system)
 
     def settle(self) -> None:
@@ -59,7 +59,7 @@ def prometheus_with(world: World, now: datetime) -> Iterator[Server]:
             url = f"http://127.0.0.1:{port}"
             _wait(url, process)
             remote_write(world, Window(now - PAST, now + AHEAD), f"{url}/api/v1/write", SNAPSHOT_METRICS)
-            yield Server(url, psutil.Process(process.pid))
+            yield Server(url, process.pid)
         finally:
             process.terminate()
             process.wait(20)

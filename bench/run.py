@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import orjson
 
 from bench.commands import first_page_seconds, help_seconds
 from bench.pages import DEMO, LARGE, overview
-from bench.prometheus_here import is_here, prometheus_with
+from bench.prometheus_here import Server, is_here, prometheus_with
 from bench.rounds import apart, in_rounds
-from bench.snapshots import SEED, Clock, from_prometheus, simulated
+from bench.snapshots import SEED, Clock, Row, from_prometheus, simulated
 from data.simulation import World
 
 SIZES = (50, 250, 1000)
@@ -43,7 +45,11 @@ def _prometheus_in_rounds(sizes: tuple[int, ...]) -> dict[str, Any]:
     """With a server for each size: what one stores does not slow another."""
     with ExitStack() as servers:
         filled = {size: servers.enter_context(prometheus_with(World(SEED, size), Clock()())) for size in sizes}
-        return in_rounds(sizes, lambda size: from_prometheus(size, filled[size]))
+        return in_rounds(sizes, partial(_from_filled, filled))
+
+
+def _from_filled(filled: Mapping[int, Server], size: int) -> Row:
+    return from_prometheus(size, filled[size])
 
 
 if __name__ == "__main__":
