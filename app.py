@@ -104,6 +104,8 @@ def open_app(app: Dash, sources: Sources) -> None:
     """Give a closed app its sources; for each worker after the fork."""
     own = backing(app.server)
     own.opened, own.answers, own.day = sources, Answers.of(app.server), DayKeeper()
+    if sources.demo_history is not None:
+        sources.demo_history.start()
 
 
 def warm_up(app: Dash) -> None:

@@ -52,6 +52,7 @@ __all__ = [
 
 class DemoSettings(Section):
     seed: int = Field(7, ge=0, description="Seed of the simulated cluster.")
+    history_days: int = Field(90, ge=0, le=400, description="Days of history of the simulated cluster; 0 = none.")
 
 
 class Settings(BaseSettings):

@@ -53,6 +53,8 @@ class Asked:
         from terminal.session import open_view
 
         view = open_view(self.config, at, is_demo=self.is_demo)
+        if view.sources.demo_history is not None:
+            view.sources.demo_history.bar = self.screen.progress
         for ignored in view.ignored:
             self.screen.tell(f"ignored: {ignored}")
         return view

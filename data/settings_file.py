@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
 from data.errors import SettingsError
+from data.private import default_folder
 from settings import IdentityKind, Settings
 
 SYSTEM_FILE = Path("/etc/fullwarp/fullwarp.toml")
@@ -69,7 +70,14 @@ def demo_settings(bind: str = "") -> Settings:
     """Settings of the simulated cluster: variables count, files do not. Raises SettingsError."""
     simulated = {"slurm": {"kind": "simulated"}, "metrics": {"kind": "simulated"}, "identity": {"kind": "demo"}}
     values = simulated | ({"serve": {"bind": bind}} if bind else {})
-    return _parse(None, _variables(), over=values)
+    found = _parse(None, _variables(), over=values)
+    if found.history.directory is not None or not found.demo.history_days:
+        return found
+    from data.history.demo.keeper import demo_folder
+
+    base = found.cache.directory or default_folder(os.environ)
+    history = found.history.model_copy(update={"directory": demo_folder(base, found.demo.seed)})
+    return found.model_copy(update={"history": history})
 
 
 def _protected(chosen: Path | None) -> LoadedSettings:

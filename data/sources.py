@@ -34,6 +34,7 @@ from data.recent import Recent
 from settings import IdentityKind, MetricsKind, Settings, SlurmKind
 
 if TYPE_CHECKING:
+    from data.history.demo.keeper import DemoHistory
     from data.metrics.grid import Grid
 
 Clock = Callable[[], datetime]
@@ -60,6 +61,7 @@ class Sources:
     windows: Recent = field(default_factory=lambda: Recent(600.0, 8))
     reports: Recent = field(default_factory=lambda: Recent(600.0, 128))
     engine: HistoryEngine = field(default_factory=HistoryEngine)
+    demo_history: DemoHistory | None = None
 
     def associations(self) -> tuple[Association, ...]:
         """Slurm's account tree, at most ten minutes old; empty while Slurm does not give it."""
@@ -123,7 +125,19 @@ def open_sources(settings: Settings, *, clock: Clock | None = None) -> Sources:
         key=_key(settings),
         recorder=_recorder(settings),
     )
-    return Sources(settings, scheduler, metrics, live, clock, engine=_engine(settings))
+    return Sources(
+        settings, scheduler, metrics, live, clock, engine=_engine(settings), demo_history=_demo_history(settings, clock)
+    )
+
+
+def _demo_history(settings: Settings, clock: Clock) -> DemoHistory | None:
+    directory, days = settings.history.directory, settings.demo.history_days
+    is_demo = settings.slurm.kind is SlurmKind.SIMULATED and settings.metrics.kind is MetricsKind.SIMULATED
+    if not is_demo or directory is None or not days:
+        return None
+    from data.history.demo.keeper import DemoHistory
+
+    return DemoHistory(settings, directory, clock, days)
 
 
 def _engine(settings: Settings) -> HistoryEngine:

@@ -62,6 +62,8 @@ def open_view(config: Path | None, at: str, *, is_demo: bool) -> View:
     zone = ZoneInfo(settings.site_timezone)
     moment = parse_moment(at, datetime.now(UTC), zone)
     sources = open_sources(settings)
+    if sources.demo_history is not None:
+        sources.demo_history.is_patient = True
     return View(sources, _viewer(settings, sources), zone, moment, loaded.ignored)
 
 

@@ -57,6 +57,15 @@ class HistoryStore:
             by_day[day][part] = found
         return sum(self._put_day(dataset, day, parts) for day, parts in by_day.items())
 
+    def replace_day(self, name: str, day: date, rows: pa.Table) -> None:
+        """Make these rows all that there is of a day."""
+        dataset, folder = DATASETS[name], self._folder(name, day)
+        whole = folder / f"{ROWS}.parquet"
+        self._write(dataset, whole, newest_of(dataset, rows))
+        for path in day_files(folder):
+            if path != whole:
+                remove_file(path, self.reached, f"{name} part")
+
     def drop(self, name: str, day: date, keys: pa.Array) -> int:
         """Take the rows with these keys out of a day (they were written to another) and give how many files changed."""
         return self._drop(DATASETS[name], self._folder(name, day), keys)

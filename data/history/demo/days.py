@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timedelta
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from data.collection import without_collection
 from data.history.account_paths import account_paths
 from data.history.demo.cuts import accumulate
+from data.history.demo.note import start_of
 from data.history.measure.accumulate import Accumulated
 from data.history.measure.finish import uses_of
 from data.history.measure.reports import Reporter
 from data.history.measure.rows import jobs_table, usage_table
 from data.history.measure.spans import Spans
 from data.history.measure.use import AttemptKey, AttemptUse
+from data.history.usage_columns import USAGE_SCHEMA
 from data.model import Job, Window
 from data.simulation import World
 from data.simulation.clockwork import utc
@@ -62,10 +65,17 @@ class DayMaker:
         found = self.world.overlapping(start, min(end, now))
         return [ref for ref in found if start <= _end(ref) < end or now < end]
 
-    def carried(self, day: date) -> list[Ref]:
-        """Attempts of the day that ended later."""
-        end = start_of(day).timestamp() + DAY_SECONDS
-        return [ref for ref in self.world.overlapping(end - 1.0, end) if _end(ref) >= end]
+    def carried(self, day: date) -> pa.Table:
+        """Hours of the day by attempts that ended on a later one, as far as they are over."""
+        start, now = start_of(day), self.now.timestamp()
+        end = start.timestamp() + DAY_SECONDS
+        refs = [ref for ref in self.world.overlapping(end - 1.0, end) if end <= _end(ref) and _begin(ref) < end]
+        if end > now:
+            return USAGE_SCHEMA.empty_table()
+        usage = usage_table(self.uses(refs), collected_at=self.now, account_path=self._accounts)
+        hours = usage.column("hour")
+        low, high = (pa.scalar(edge, hours.type) for edge in (start, start + timedelta(days=1)))
+        return usage.filter(pc.and_(pc.greater_equal(hours, low), pc.less(hours, high)))
 
     def uses(self, refs: Sequence[Ref]) -> list[AttemptUse]:
         """What each attempt used, leaders before their components."""
@@ -88,12 +98,12 @@ class DayMaker:
         return uses_of(read, self._reporter)
 
 
-def start_of(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
 def _end(ref: Ref) -> float:
     return float(ref.epoch.jobs.end[ref.row])
+
+
+def _begin(ref: Ref) -> float:
+    return float(ref.epoch.jobs.start[ref.row])
 
 
 def _suspension(ref: Ref, now: datetime) -> Window | None:

@@ -204,6 +204,8 @@ def ask(viewer: Viewer, sources: Sources, query: ReportQuery, answer: Callable[[
             "no history is kept here",
             hint="Set history.directory and run `fullwarp collect`; see docs/how-to/history.md.",
         )
+    if sources.demo_history is not None:
+        sources.demo_history.prepare(query.since)
     failed: Exception | None = None
     for _ in range(TRIES):
         with sources.engine.connection() as cursor:

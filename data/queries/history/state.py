@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from data.history.demo.note import progress_words
 from data.model import Viewer
 from data.queries.history.model import HistoryState
 from data.queries.history.reading import Reading
@@ -28,7 +29,10 @@ def state_of(viewer: Viewer, reading: Reading) -> HistoryState:
 
 def _notes(reading: Reading, days: Sequence[date], damaged: int) -> tuple[str, ...]:
     notes = []
-    if not days:
+    making = progress_words(reading.directory)
+    if making is not None:
+        notes.append(making)
+    elif not days:
         notes.append("There is no history of these days. Run `fullwarp collect` to have it.")
     elif min(days) > reading.span.since.date():
         notes.append(f"History begins on {min(days)}: what ran before in the range is not in the numbers.")
