@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from data.model import SumAsk
 from policy.doubts import SIGNALS
@@ -14,6 +13,7 @@ UTIL, GR, XID = "gpu_utilization", "graphics_engine_activity", "xid"
 STAND_INS = {UTIL: GR}
 # How far back it is looked for when the devices of a node turned idle, and how finely.
 LOOK_BACK_SECONDS, FINE_SECONDS, COARSE_SECONDS = 4 * 3600.0, 240.0, 900.0
+ALL_STATS = ("sum", "count", "minimum", "maximum")
 _SUSPICIOUS_MINUTES = 45.0
 
 
@@ -24,20 +24,19 @@ def suspicious_seconds(rules: Iterable[Rule]) -> float:
 
 
 def asks_for(rules: Sequence[Rule]) -> list[SumAsk]:
-    """Of every device: sums, counts and extremes of each rule's windows, once per metric and window."""
-    stats: dict[tuple[str, float], set[str]] = defaultdict(set)
-    for rule in rules:
-        for window in rule.windows:
-            stats[rule.metric, window] |= {"count", "maximum"}
-        stats[rule.metric, rule.windows[0]].add("sum")
-        stats[rule.metric, rule.windows[-1]].add("minimum")
-    stats[UTIL, suspicious_seconds(rules)] |= {"count", "maximum"}
-    asks = []
-    for (metric, window), wanted in stats.items():
-        asks.append(SumAsk(metric, window, tuple(sorted(wanted))))
-        if metric in STAND_INS:
-            asks.append(SumAsk(STAND_INS[metric], window, tuple(sorted(wanted)), instead_of=metric))
-    return asks
+    """Of every device: sum, count and maximum of each rule's first window, once per metric and window."""
+    first = dict.fromkeys((rule.metric, rule.windows[0]) for rule in rules)
+    asks = [ask for metric, window in first for ask in _with_stand_in(metric, window, ("sum", "count", "maximum"))]
+    seconds = suspicious_seconds(rules)
+    return asks if (UTIL, seconds) in first else [*asks, *_with_stand_in(UTIL, seconds, ("count", "maximum"))]
+
+
+def _with_stand_in(
+    metric: str, window: float, stats: tuple[str, ...], nodes: frozenset[str] | None = None
+) -> Iterator[SumAsk]:
+    yield SumAsk(metric, window, stats, nodes=nodes)
+    if metric in STAND_INS:
+        yield SumAsk(STAND_INS[metric], window, stats, instead_of=metric, nodes=nodes)
 
 
 def signal_windows(rules: Iterable[Rule]) -> list[float]:
@@ -46,16 +45,16 @@ def signal_windows(rules: Iterable[Rule]) -> list[float]:
 
 
 def asks_about(rules: Sequence[Rule], suspicious: frozenset[str]) -> list[SumAsk]:
-    """Of the nodes of low jobs: means of the other signals and XID errors; of `suspicious` nodes, also when their
-    devices turned idle, by the largest value in windows of growing length."""
+    """Of the nodes of low jobs: everything of all windows, means of the other signals, and XID errors; of
+    `suspicious` nodes also when their devices turned idle, by the largest value in windows of growing length."""
     windows = signal_windows(rules)
-    asks = [SumAsk(name, window, ("count", "sum")) for name in SIGNALS for window in windows]
+    every = dict.fromkeys((rule.metric, window) for rule in rules for window in rule.windows)
+    asks = [ask for metric, window in every for ask in _with_stand_in(metric, window, ALL_STATS)]
+    others = [(name, window) for name in SIGNALS for window in windows if (name, window) not in every]
+    asks += [SumAsk(name, window, ("count", "sum")) for name, window in others]
     asks += [SumAsk(XID, window, ("count", "minimum", "maximum")) for window in windows]
-    if not suspicious:
-        return asks
-    for window in _growing(suspicious_seconds(rules)):
-        asks.append(SumAsk(UTIL, window, ("count", "maximum"), nodes=suspicious))
-        asks.append(SumAsk(GR, window, ("count", "maximum"), instead_of=UTIL, nodes=suspicious))
+    for window in _growing(suspicious_seconds(rules)) if suspicious else ():
+        asks += _with_stand_in(UTIL, window, ("count", "maximum"), suspicious)
     return asks
 
 

@@ -10,7 +10,7 @@ from data.model import ClusterSnapshot, Device, Gpu, Job, JoinMethod, SumsReadin
 from data.report.join import own_labels
 from policy.asks import STAND_INS
 from policy.doubts import SIGNALS
-from policy.model import DeviceUse, Evidence, Trouble, WindowUse
+from policy.model import DeviceUse, Evidence, WindowUse
 from policy.rules import Rule
 
 Alias = tuple[str, str, object, str | None]
@@ -115,11 +115,10 @@ def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums, disagreeing: fr
     """What the first reading says of one job."""
     job, gpus = whole.job, whole.gpus
     labels = frozenset(label for part in whole.parts for label in own_labels(part))
-    keys = sorted({(rule.metric, window) for rule in rules for window in rule.windows})
     return Evidence(
         job=job,
         gpu_count=job.allocated.gpus,
-        devices=tuple(_device(gpu, keys, sums.of(gpu), labels) for gpu in gpus),
+        devices=devices_of(whole, rules, sums),
         by_node=_by_node(job),
         interval_seconds=sums.interval_seconds,
         is_estimate=any(gpu.join in (JoinMethod.NODE_ESTIMATE, None) for gpu in gpus),
@@ -130,14 +129,11 @@ def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums, disagreeing: fr
     )
 
 
-def with_signals(evidence: Evidence, whole: Whole, more: Sums, troubles: Sequence[Trouble]) -> Evidence:
-    """The evidence with what the second reading says; after a failed one no verdict is low."""
-    if more.fault:
-        return replace(evidence, has_signals=False)
-    devices = (
-        replace(use, signals=_signals(more.of(gpu))) for use, gpu in zip(evidence.devices, whole.gpus, strict=True)
-    )
-    return replace(evidence, devices=tuple(devices), troubles=tuple(troubles))
+def devices_of(whole: Whole, rules: Sequence[Rule], sums: Sums) -> tuple[DeviceUse, ...]:
+    """What a reading says of each device of a job: the rules' metrics, and what else was asked for as a signal."""
+    labels = frozenset(label for part in whole.parts for label in own_labels(part))
+    keys = sorted({(rule.metric, window) for rule in rules for window in rule.windows})
+    return tuple(_device(gpu, keys, sums.of(gpu), labels) for gpu in whole.gpus)
 
 
 def _signals(sums: DeviceSums) -> dict[float, dict[str, float]]:
@@ -158,7 +154,7 @@ def _device(gpu: Gpu, keys: Sequence[tuple[str, float]], sums: DeviceSums, label
             uses[metric, window] = WindowUse(window, row.count, row.sum or 0.0, row.minimum, row.maximum)
     device = gpu.device
     model = gpu.model or device.model
-    return DeviceUse(device.node, device.label, uses, {}, model, device.is_slice, gpu.weight)
+    return DeviceUse(device.node, device.label, uses, _signals(sums), model, device.is_slice, gpu.weight)
 
 
 def _own(sums: DeviceSums, metric: str, window: float, is_slice: bool, labels: frozenset[str]) -> WindowSum | None:

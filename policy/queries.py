@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -19,7 +19,7 @@ from data.sources import Sources
 from data.words import duration
 from policy.asks import asks_about, asks_for, signal_windows
 from policy.doubts import limits_of
-from policy.gather import Sums, Whole, disagreeing_jobs, evidence_of, running_jobs, sums_of, with_signals
+from policy.gather import Sums, Whole, devices_of, disagreeing_jobs, evidence_of, running_jobs, sums_of
 from policy.judge import Judging, clean_seconds, judge_job
 from policy.ladder import Episode
 from policy.model import Evidence, JobVerdict, Status
@@ -153,7 +153,7 @@ def judge_all(
         gpus = by_node(snapshot.gpus)
         for number in low:
             whole, rules = covered[number]
-            sure = _with_more(evidence[number], whole, gpus, first, more, now)
+            sure = _with_more(evidence[number], whole, judging, gpus, first, more, now)
             found[number] = judge_job(sure, rules, judging, now)
     return _listed(snapshot, found, len(wholes), first.fault, judging)
 
@@ -211,11 +211,20 @@ def _corroborated(
 
 
 def _with_more(
-    evidence: Evidence, whole: Whole, gpus: Mapping[str, Sequence[Gpu]], first: Sums, more: Sums, now: datetime
+    evidence: Evidence,
+    whole: Whole,
+    judging: Judging,
+    gpus: Mapping[str, Sequence[Gpu]],
+    first: Sums,
+    more: Sums,
+    now: datetime,
 ) -> Evidence:
+    """The evidence made anew of the second reading, which has all windows, signals and what happened on the nodes."""
+    if more.fault:
+        return replace(evidence, has_signals=False)
     run = clean_seconds(evidence.job, now) or 0.0
-    troubles = [] if more.fault else troubles_of(whole, gpus, first, more, run)
-    return with_signals(evidence, whole, more, troubles)
+    uses = devices_of(whole, judging.rules, more)
+    return replace(evidence, devices=uses, troubles=tuple(troubles_of(whole, gpus, first, more, run)))
 
 
 def _listed(
