@@ -13,6 +13,7 @@ from data.history.csv_map import FIELDS, CsvColumn, CsvMap, Kind
 from data.js1 import GpuSummary, NodeSummary, Summary, encode
 from data.model import Job, JobUsage, NodeDevices, Tres
 
+UNKNOWN_NODE = "unknown"
 _MOST_GPUS = 100_000
 _LAST = datetime(2200, 1, 1, tzinfo=UTC)
 
@@ -30,11 +31,11 @@ def job_of(row: Mapping[str, str], given: CsvMap) -> Job:
     start: datetime = values["start_time"]
     end = _end(start, values)
     gpus = _whole(values.get("gpu_count"), "gpu_count")
-    nodes = values.get("nodes") or ()
+    nodes = values.get("nodes") or (UNKNOWN_NODE,)
     allocated = Tres(
         _whole(values.get("cores"), "cores"),
         _whole(values.get("memory_allocated_bytes"), "memory_allocated_bytes"),
-        len(nodes) or None,
+        len(values.get("nodes") or ()) or None,
         gpus=gpus,
         gpus_by_type={values["gpu_type"]: gpus} if values.get("gpu_type") and gpus else {},
     )
@@ -121,9 +122,9 @@ def _whole(value: float | None, name: str) -> int | None:
 
 
 def _devices(nodes: tuple[str, ...], gpus: int | None, gpu_type: str | None) -> tuple[NodeDevices, ...]:
-    if gpus is None or not nodes or gpus % len(nodes) or gpus > _MOST_GPUS:
+    if gpus is None or gpus > _MOST_GPUS:
         return ()
-    return tuple(NodeDevices(node, gpus // len(nodes), None, gpu_type) for node in nodes)
+    return tuple(NodeDevices(node, count, None, gpu_type) for node, count in _spread(gpus, nodes))
 
 
 def _summary(values: Mapping[str, Any], nodes: tuple[str, ...], gpus: int | None) -> str | None:
@@ -133,10 +134,16 @@ def _summary(values: Mapping[str, Any], nodes: tuple[str, ...], gpus: int | None
         return None
     if gpus > _MOST_GPUS:
         raise BadRequest(f"gpu_count is {gpus}")
-    names = nodes if nodes and gpus % len(nodes) == 0 else ("node",)
     memory, total = (values.get(name) for name in ("gpu_memory_used_bytes", "gpu_memory_total_bytes"))
-    one = [
-        GpuSummary(minor, use, None if memory is None else round(memory), None if total is None else round(total))
-        for minor in range(gpus // len(names))
-    ]
-    return encode(Summary(tuple(NodeSummary(name, gpus=tuple(one)) for name in names), gpu_count=gpus))
+    used, given = (None if size is None else round(size) for size in (memory, total))
+    parts = tuple(
+        NodeSummary(node, gpus=tuple(GpuSummary(minor, use, used, given) for minor in range(count)))
+        for node, count in _spread(gpus, nodes)
+    )
+    return encode(Summary(parts, gpu_count=gpus))
+
+
+def _spread(gpus: int, nodes: tuple[str, ...]) -> list[tuple[str, int]]:
+    """As evenly as it goes: a CSV says how many GPUs a job had, not where."""
+    each, more = divmod(gpus, len(nodes))
+    return [(node, each + (place < more)) for place, node in enumerate(nodes)]

@@ -1,0 +1,169 @@
+"""Ended jobs from a CSV: a map says what its columns mean, and the sums are those of the table."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+from data.errors import BadRequest
+from data.history.csv_import import Imported, import_csv
+from data.history.csv_map import FIELDS, read_map
+from data.history.store import HistoryStore, writing
+from settings import HistorySettings, Settings
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+TRACE = """
+source = "ClusterCockpit"
+[where]
+cluster = "alex"
+[columns]
+job_id = "job_id"
+cluster = "cluster"
+user = "user"
+account = "project"
+partition = "partition"
+start_time = "start_time"
+elapsed_seconds = "duration_s"
+time_limit_seconds = "walltime_s"
+nodes = {column = "hosts", separator = ";"}
+gpu_count = "num_acc"
+gpu_type = {column = "subcluster", words = {a100m80 = "a100-80gb"}}
+gpu_utilization = {column = "acc_utilization_avg", scale = 0.01}
+gpu_memory_used_bytes = {column = "acc_mem_used_avg", scale = 1048576}
+state = "state"
+"""
+SMALL = """
+[columns]
+cluster = {value = "c"}
+job_id = "id"
+start_time = "begin"
+end_time = "end"
+gpu_count = "gpus"
+gpu_utilization = "util"
+user = "who"
+"""
+
+
+def run(tmp_path: Path, csv_path: Path, map_text: str) -> Imported:
+    (tmp_path / "map.toml").write_text(map_text)
+    settings = Settings(history=HistorySettings(directory=tmp_path / "history"))
+    return import_csv(settings, csv_path, tmp_path / "map.toml", NOW)
+
+
+def small(tmp_path: Path, *rows: str) -> Imported:
+    (tmp_path / "jobs.csv").write_text("id,begin,end,gpus,util,who\n" + "\n".join(rows) + "\n")
+    return run(tmp_path, tmp_path / "jobs.csv", SMALL)
+
+
+def opened(tmp_path: Path) -> HistoryStore:
+    with writing(tmp_path / "history") as store:
+        return store
+
+
+def test_303_real_jobs_give_the_hours_of_their_table(tmp_path: Path, reference: Path) -> None:
+    trace = reference / "data/job_trace/jobs.csv"
+    found = run(tmp_path, trace, TRACE)
+    assert (found.jobs, found.users, found.left_out, found.broken) == (303, 41, 241, 0)
+    assert found.gpu_hours_allocated == pytest.approx(3980.04, abs=0.005)
+    assert found.gpu_hours_used == pytest.approx(2859.88, abs=0.005)
+    assert found.gpu_hours_used / found.gpu_hours_measured == pytest.approx(0.719, abs=0.0005)
+
+    store = opened(tmp_path)
+    hours = [store.read("usage", day, ("gpu_hours_used", "is_apportioned")) for day in store.days("usage")]
+    assert sum(pc.sum(part.column("gpu_hours_used")).as_py() for part in hours) == pytest.approx(2859.88, abs=0.005)
+    assert all(pc.all(part.column("is_apportioned")).as_py() for part in hours)
+    models = {row for day in store.days("jobs") for row in store.read("jobs", day).column("gpu_model").to_pylist()}
+    assert models == {"A40", "A100", "A100 80GB"}
+
+
+def test_the_same_file_once_more_changes_nothing(tmp_path: Path) -> None:
+    rows = ("1,2026-02-01T10:00,2026-02-01T12:00,2,0.5,alice", "2,2026-02-01T10:00,2026-02-03T12:00,1,,bob")
+    first = small(tmp_path, *rows)
+    before = {path: path.read_bytes() for path in (tmp_path / "history").rglob("*.parquet")}
+    assert small(tmp_path, *rows) == first
+    assert {path: path.read_bytes() for path in (tmp_path / "history").rglob("*.parquet")} == before
+
+
+def test_no_utilization_is_not_measured_and_zero_is_idle(tmp_path: Path) -> None:
+    small(tmp_path, "1,1770000000,1770003600,1,,alice", "2,1770000000,1770003600,1,0,alice")
+    unknown, idle = opened(tmp_path).read("jobs", date(2026, 2, 2)).sort_by("job_id").to_pylist()
+    assert (unknown["gpu_source"], unknown["gpu_hours_measured"], unknown["utilization"]) == ("none", 0.0, None)
+    assert (idle["gpu_source"], idle["gpu_hours_idle"], idle["utilization"]) == ("CSV", 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("x,1770000000,1770003600,1,0,a", "job_id is 'x'"),
+        ("1,soon,1770003600,1,0,a", "start_time is 'soon'"),
+        ("1,1770000000,,1,0,a", "there is no end_time"),
+        ("1,1770000000,1770003600,-1,0,a", "gpu_count is -1"),
+        ("1,1770000000,1770003600,1.5,0,a", "gpu_count is 1.5"),
+        ("1,1770000000,1770003600,1,nan,a", "gpu_utilization is 'nan'"),
+        ("1,1770000000,999999999999,1,0.5,a", "not a time"),
+        ("1,1770000000", "there is no end_time"),
+    ],
+)
+def test_a_row_that_cannot_be_counted_is_named_and_the_others_are_kept(tmp_path: Path, row: str, why: str) -> None:
+    found = small(tmp_path, row, "7,1770000000,1770003600,1,0.5,bob")
+    assert (found.jobs, found.broken) == (1, 1)
+    assert found.broken_examples[0].startswith("line 2: ") and why in found.broken_examples[0]
+
+
+def test_utilization_above_one_is_flagged_and_out_of_the_mean(tmp_path: Path) -> None:
+    small(tmp_path, "1,1770000000,1770003600,1,37.0,alice")
+    (row,) = opened(tmp_path).read("jobs", date(2026, 2, 2)).to_pylist()
+    assert row["utilization"] is None
+    assert "implausible summary values" in row["flags"]
+
+
+def test_a_job_that_slurm_told_of_with_its_submit_time_is_not_doubled(tmp_path: Path) -> None:
+    small(tmp_path, "1,2026-02-01T10:00,2026-02-01T12:00,2,0.5,alice")
+    with_submit = SMALL + 'submit_time = "who"\n'
+    (tmp_path / "jobs.csv").write_text(
+        "id,begin,end,gpus,util,who\n1,2026-02-01T10:00,2026-02-01T12:00,2,,2026-01-31\n"
+    )
+    found = run(tmp_path, tmp_path / "jobs.csv", with_submit)
+    assert (found.jobs, found.known) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[columns", "not TOML"),
+        ("[columns]\njob_id = 'id'\n", "lacks start_time, cluster, end_time or elapsed_seconds"),
+        (SMALL + "colour = 'x'\n", "no field of a job: colour"),
+        (SMALL + "qos = 'nothing'\n", "no column 'nothing'"),
+        (SMALL + "qos = {columm = 'x'}\n", "columns.qos.columm"),
+        ("timezone = 'Mars'\n" + SMALL, "timezone"),
+        ("where = 3\n" + SMALL, "where"),
+    ],
+)
+def test_a_map_that_cannot_be_used_says_what_is_wrong(text: str, why: str) -> None:
+    header = dict.fromkeys(("id", "begin", "end", "gpus", "util", "who"))
+    with pytest.raises(BadRequest) as raised:
+        read_map(text, header)
+    assert why in str(raised.value)
+
+
+def test_times_without_a_zone_are_those_of_the_map(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("id,begin,end,gpus,util,who\n1,2026-07-01T10:00,2026-07-01T12:00,1,1,a\n")
+    run(tmp_path, tmp_path / "jobs.csv", 'timezone = "Europe/Berlin"\n' + SMALL)
+    (row,) = opened(tmp_path).read("jobs", date(2026, 7, 1)).to_pylist()
+    assert row["start_time"] == datetime(2026, 7, 1, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b'id,begin\n"1,2\n'])
+def test_a_file_that_is_no_csv_is_refused_in_words(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "jobs.csv").write_bytes(content)
+    with pytest.raises(BadRequest):
+        run(tmp_path, tmp_path / "jobs.csv", SMALL)
+    with pytest.raises(BadRequest, match="cannot be read"):
+        run(tmp_path, tmp_path / "none.csv", SMALL)
+
+
+def test_every_field_has_a_help_for_the_reference() -> None:
+    assert all(field.help.endswith(".") for field in FIELDS.values())
