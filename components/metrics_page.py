@@ -149,7 +149,7 @@ def _instead(answer: MetricsAnswer) -> Component | None:
     retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
     day = html.Button("Show 24 h", type="button", className="fw-button", **{"data-metrics-period": "24h"})
     if isinstance(error, CannotKnow):
-        lines = [str(error) + ".", error.hint]
+        lines = ["Up to 24 h of the last week come from the metrics server; more needs history.", _plain(error)]
         return panel_state("empty", "none", "No history for this range", lines, [day])
     if error is not None:
         said = [str(error), error.hint] if answer.is_staff else ["The source of these numbers does not answer."]
@@ -159,6 +159,15 @@ def _instead(answer: MetricsAnswer) -> Component | None:
     return None
 
 
+def _plain_text(said: Sequence[str]) -> str:
+    return " ".join(said).replace("`", "")
+
+
+def _plain(error: FullwarpError) -> str:
+    """What is wrong and what to do, without the marks of a terminal's text."""
+    return f"{str(error)[:1].upper()}{str(error)[1:]}. {error.hint}".replace("`", "")
+
+
 def _empty(answer: MetricsAnswer) -> Component:
     names = (*FILTERS, "application", "q", "finding")
     chosen = {key: answer.chosen[key] for key in names if answer.chosen.get(key)}
@@ -166,6 +175,8 @@ def _empty(answer: MetricsAnswer) -> Component:
         clear = html.Button("Clear all filters", type="button", className="fw-button", **{"data-metrics-clear": "1"})
         said = ", ".join(f"{key} “{value[:40]}”" for key, value in chosen.items())
         return panel_state("empty", "none", "Nothing matches", [f"No GPU job in this range has {said}."], [clear])
+    if answer.table is not None and answer.table.origin is Origin.HISTORY and answer.table.unknown:
+        return panel_state("empty", "none", "No history of this range", [_plain_text(answer.table.unknown)])
     whom = "on this cluster" if answer.is_staff else "among those that you may see"
     longer = html.Button("Show 24 h", type="button", className="fw-button", **{"data-metrics-period": "24h"})
     return panel_state("empty", "none", "No job used a GPU", [f"There was none {whom} in {answer.period}."], [longer])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from data.errors import BadRequest, CannotKnow
+from data.errors import BadRequest
 from data.findings.advice import advice
 from data.model import Viewer
 from data.queries.metrics.live import LONGEST, OLDEST, Pieces, live_pieces, visible
-from data.queries.metrics.model import Group, MetricsRow, MetricsTable, Origin, Piece, Question
+from data.queries.metrics.model import Group, MetricsRow, MetricsTable, NotExported, Origin, Piece, Question
 from data.queries.metrics.not_exported import not_exported
+from data.queries.metrics.past import past_pieces
 from data.queries.metrics.rows import finding_uses, keep, options_of, row_of, rows_of
 from data.sources import Sources
-from data.words import duration
 
 SHORTEST_SECONDS = 60.0
 
@@ -26,15 +26,13 @@ def detailed_metrics(viewer: Viewer, sources: Sources, question: Question) -> Me
     """
     now = sources.clock()
     asked = _checked(question, now)
-    if not is_live(asked, now):
-        raise CannotKnow(
-            f"{duration(asked.seconds)} up to {asked.until:%Y-%m-%d %H:%M} UTC cannot be asked of the metrics server "
-            "directly, and no history is kept",
-            hint="Ask for at most 24 h of the last week, or keep history: set history.directory and run "
-            "fullwarp collect.",
-        )
-    found = live_pieces(sources, asked.since, asked.until, now)
-    return _table(viewer, sources, asked, found)
+    if is_live(asked, now):
+        found = live_pieces(sources, asked.since, asked.until, now)
+        absent = not_exported(viewer, sources, found.missing)
+        return _table(sources, asked, found, visible(viewer, found), absent, Origin.LIVE)
+    past = past_pieces(viewer, sources, asked.since, asked.until)
+    absent = tuple(NotExported(name) for name in past.absent) if past.found.pieces else ()
+    return _table(sources, asked, past.found, visible(viewer, past.found), absent, Origin.HISTORY)
 
 
 def is_live(question: Question, now: datetime) -> bool:
@@ -52,19 +50,25 @@ def _checked(question: Question, now: datetime) -> Question:
     return replace(question, until=until)
 
 
-def _table(viewer: Viewer, sources: Sources, asked: Question, found: Pieces) -> MetricsTable:
-    seen = visible(viewer, found)
+def _table(
+    sources: Sources,
+    asked: Question,
+    found: Pieces,
+    seen: list[Piece],
+    absent: tuple[NotExported, ...],
+    origin: Origin,
+) -> MetricsTable:
     kept = keep(seen, asked)
     return MetricsTable(
         since=found.window.start,
         until=found.window.end,
         group=asked.group,
-        origin=Origin.LIVE,
+        origin=origin,
         rows=rows_of(kept, asked),
         total=_total(kept),
         findings=finding_uses(kept),
         advice=advice(sources.settings.findings),
-        not_exported=not_exported(viewer, sources, found.missing),
+        not_exported=absent,
         options=options_of(seen),
         interval_seconds=found.interval_seconds,
         unknown=found.unknown,
