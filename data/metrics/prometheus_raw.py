@@ -16,7 +16,7 @@ from data.metrics.devices import Fleet, Sighting, sight
 from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels, matrix, vector
 from data.metrics.prometheus_http import Connection
-from data.metrics.prometheus_selectors import scoped, series_of
+from data.metrics.prometheus_selectors import scoped
 from data.metrics.prometheus_site import Site
 from data.metrics.promql import milliseconds
 from data.metrics.registry import METRICS, Metric
@@ -88,16 +88,17 @@ class RawReader:
         spacing = interval or self.spacing
         return [run for metric in metrics for run in self._metric_runs(bound, metric, series, spacing)]
 
-    def count(self, bound: BoundDialect, span: Span) -> int:
-        """Devices of the exporter, about."""
-        return self._count(series_of(bound, self._site, [bound.inventory]), span)
+    def count(self, bound: BoundDialect, span: Span, scope: Scope | None = None) -> int:
+        """Devices of the exporter in the scope, about."""
+        selectors = scoped(bound, self._site, [bound.inventory], scope)
+        return max((self._count(selector, span) for selector in selectors), default=0)
 
     def _read(
         self, bound: BoundDialect, names: set[str], span: Span, scope: Scope | None, interval: float | None
     ) -> list[_Series]:
         found: dict[tuple[tuple[str, str], ...], _Series] = {}
         selectors = list(scoped(bound, self._site, names, scope))
-        usual = _usual_series(scope) * len(names)
+        usual = usual_series(scope) * len(names)
         for chunk in chunks(span, self._chunk_seconds(selectors, span, interval, usual)):
             seen = set()
             for selector in selectors:
@@ -202,7 +203,8 @@ def chunks(span: Span, seconds: float) -> Iterator[Span]:
         yield Span(start, min(start + length, span.end))
 
 
-def _usual_series(scope: Scope | None) -> int:
+def usual_series(scope: Scope | None) -> int:
+    """Devices of a scope, of which the server was not asked."""
     return _USUAL_PER_NODE * len(scope.nodes) if scope is not None and scope.nodes else _USUAL_SERIES
 
 

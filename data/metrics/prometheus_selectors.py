@@ -59,3 +59,19 @@ def scoped(bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope |
     if scope.nodes and not (by_job and bound.dialect.scope == "host"):
         for host, matchers in host_choices(bound, site):
             yield series_of(bound, site, names, [*matchers, nodes_matcher(host, scope.nodes)])
+
+
+def scoped_by_host(
+    bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope | None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each label that may hold the host, with the selectors that hold the series of the scope that it names; a series
+    may be in several. For exporters of devices."""
+    names = tuple(names)
+    for host, matchers in host_choices(bound, site):
+        if scope is None or (scope.job_labels is None and scope.nodes is None):
+            yield host, (series_of(bound, site, names, matchers),)
+            continue
+        more = list(jobs_matchers(bound, site, scope.job_labels)) if scope.job_labels else []
+        more += [nodes_matcher(host, scope.nodes)] if scope.nodes else []
+        if more:
+            yield host, tuple(series_of(bound, site, names, [*matchers, one]) for one in more)

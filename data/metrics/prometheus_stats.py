@@ -1,4 +1,5 @@
-"""Sums over many devices and long spans, made by the server: one query per exporter and metric.
+"""Sums over many devices and long spans, made by the server: one query per exporter and metric, or for the devices of
+a scope one for all metrics.
 
 Reading raw samples is exact and fine up to a few million; beyond that the server adds up raw ranges itself
 (`*_over_time`). The share of idle samples is exact where the extremes decide it (all idle, none idle); between
@@ -9,19 +10,19 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from data.metrics.devices import sight
 from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels
 from data.metrics.prometheus_latest import all_labels
-from data.metrics.prometheus_selectors import host_choices, series_of
+from data.metrics.prometheus_selectors import scoped_by_host
 from data.metrics.prometheus_site import Site
 from data.metrics.promql import milliseconds
-from data.metrics.registry import Metric
+from data.metrics.registry import METRICS, Metric
 from data.metrics.values import bounds, is_blank
-from data.model import Device
+from data.model import Device, Scope
 
 STAT = "fullwarp_stat"
 _FUNCTIONS = {
@@ -55,38 +56,71 @@ def can_be_summed(bound: BoundDialect, metric: Metric) -> bool:
     return is_plain and is_gauge and bound.dialect.scope == "device"
 
 
-def sums_query(bound: BoundDialect, site: Site, metric: Metric, seconds: float, interval: float) -> str:
-    """One query for all statistics, joined by `or` with the statistic's name in a label."""
+def sums_query(
+    bound: BoundDialect,
+    site: Site,
+    metrics: Sequence[Metric],
+    seconds: float,
+    interval: float,
+    scope: Scope | None = None,
+) -> str:
+    """One query for all statistics of the metrics, joined by `or` with the statistic's name in a label; "" where the
+    scope holds nothing."""
+    return " or ".join(
+        part for metric in metrics for part in _parts(bound, site, metric, milliseconds(seconds), interval, scope)
+    )
+
+
+def _parts(
+    bound: BoundDialect, site: Site, metric: Metric, length: str, interval: float, scope: Scope | None
+) -> Iterator[str]:
     term = bound.formulas[metric.name][0]
-    parts = []
-    for host, matchers in host_choices(bound, site):
-        series = series_of(bound, site, [term.name], matchers)
+    for host, selectors in scoped_by_host(bound, site, [term.name], scope):
         labels = all_labels(bound, site, host)
         for stat, function in _FUNCTIONS.items():
-            parts.append(marked(f"max by ({labels}) ({function}({series}[{milliseconds(seconds)}]))", stat))
+            each = " or ".join(f"{function}({series}[{length}])" for series in selectors)
+            yield marked(f"max by ({labels}) ({each})", f"{metric.name}:{stat}")
         if metric.idle_epsilon is not None:
-            idle = f"({series} <= bool {metric.idle_epsilon / term.scale!r})"
-            steps = f"[{milliseconds(seconds)}:{milliseconds(interval)}]"
-            parts.append(marked(f"max by ({labels}) (avg_over_time({idle}{steps}))", "idle"))
-    return " or ".join(parts)
+            steps = f"[{length}:{milliseconds(interval)}]"
+            idle = (f"({series} <= bool {metric.idle_epsilon / term.scale!r})" for series in selectors)
+            each = " or ".join(f"avg_over_time({one}{steps})" for one in idle)
+            yield marked(f"max by ({labels}) ({each})", f"{metric.name}:idle")
 
 
-def read_sums(
-    rows: Iterable[tuple[Labels, float, float]], bound: BoundDialect, site: Site, metric: Metric
-) -> Iterator[Sums]:
+def read_sums(rows: Iterable[tuple[Labels, float, float]], bound: BoundDialect, site: Site) -> Iterator[Sums]:
     """Put the rows of `sums_query` together; rows of a device without all four statistics are left out."""
-    term = bound.formulas[metric.name][0]
-    found: dict[tuple[tuple[str, str], ...], dict[str, float]] = defaultdict(dict)
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, float]] = defaultdict(dict)
     for labels, _, value in rows:
-        stat = labels.pop(STAT, "")
-        found[tuple(labels.items())][stat] = value
-    for texts, stats in found.items():
+        name, _, stat = labels.pop(STAT, "").partition(":")
+        found[name, tuple(labels.items())][stat] = value
+    for (name, texts), stats in found.items():
         who = sight(bound.dialect, site, dict(texts))
-        if who is None or who.device is None or not all(stat in stats for stat in _FUNCTIONS):
+        if who is None or who.device is None or name not in METRICS or not all(stat in stats for stat in _FUNCTIONS):
             continue
-        if who.device.slice_id is not None and metric.name in bound.dialect.not_on_slices:
+        if who.device.slice_id is not None and name in bound.dialect.not_on_slices:
             continue
-        yield _sums(metric, term, who.node, who.device, who.job, stats)
+        yield _sums(METRICS[name], bound.formulas[name][0], who.node, who.device, who.job, stats)
+
+
+def together(parts: Iterable[Sums]) -> list[Sums]:
+    """The sums of several spans as those of one."""
+    found: dict[tuple[str, str, Device, str | None], Sums] = {}
+    for part in parts:
+        key = (part.metric, part.node, part.device, part.job)
+        known = found.get(key)
+        found[key] = part if known is None else _added(known, part)
+    return list(found.values())
+
+
+def _added(first: Sums, second: Sums) -> Sums:
+    return replace(
+        first,
+        sum=first.sum + second.sum,
+        count=first.count + second.count,
+        minimum=min(first.minimum, second.minimum),
+        maximum=max(first.maximum, second.maximum),
+        idle_count=first.idle_count + second.idle_count,
+    )
 
 
 def is_doubtful(sums: Sums, term: Term, metric: Metric) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -13,9 +13,9 @@ from data.metrics.devices import Fleet
 from data.metrics.dialects import BoundDialect
 from data.metrics.prometheus_answers import vector
 from data.metrics.prometheus_http import Connection
-from data.metrics.prometheus_raw import RawReader, Run, Span, put_together
+from data.metrics.prometheus_raw import RawReader, Run, Span, chunks, put_together, usual_series
 from data.metrics.prometheus_site import Site
-from data.metrics.prometheus_stats import Sums, can_be_summed, is_doubtful, read_sums, sums_query
+from data.metrics.prometheus_stats import Sums, can_be_summed, is_doubtful, read_sums, sums_query, together
 from data.metrics.registry import METRICS
 from data.metrics.samples import Samples, binned, idle_count
 from data.model import Scope, Series, Window, WindowStat
@@ -23,6 +23,8 @@ from data.model import Scope, Series, Window, WindowStat
 # Raw samples of one question, over all metrics that can be summed, beyond which the server adds up instead: about
 # 10 s of reading.
 RAW_LIMIT = 3_000_000
+# Samples that the server adds up for one answer about a scope: about as long.
+SUM_LIMIT = 40_000_000
 POINT_LIMIT = 11_000
 
 Exporter = tuple[BoundDialect, float | None]
@@ -48,7 +50,7 @@ class WindowReader:
         by_server, raw = [], []
         for bound, interval in exporters:
             summed = self._summed(bound, metrics, span, scope, interval)
-            by_server.append((bound, [s for name in summed for s in self._sums(bound, name, span, interval)]))
+            by_server.append((bound, self._sums(bound, summed, span, interval, scope) if summed else []))
             raw.append((bound, self._runs(bound, [m for m in metrics if m not in summed], span, scope, interval)))
         stats = [_stat(run) for run in put_together(raw)]
         return stats + _merged(by_server, stats)
@@ -68,27 +70,60 @@ class WindowReader:
     def _summed(
         self, bound: BoundDialect, metrics: Sequence[str], span: Span, scope: Scope | None, interval: float | None
     ) -> list[str]:
-        """Metrics that are too many to read raw; none while a scope limits the devices."""
-        if scope is not None and (scope.job_labels is not None or scope.nodes is not None):
-            return []
+        """Metrics that are too many to read raw. A scope is counted only where it may be that large."""
         wanted = [name for name in metrics if can_be_summed(bound, METRICS[name])]
         if not wanted or interval is None:
             return []
-        devices = RawReader(self._connection, self._site, self.dropped).count(bound, span)
-        return wanted if devices * len(wanted) * span.seconds / interval > RAW_LIMIT else []
+        samples = len(wanted) * span.seconds / interval
+        if _is_limited(scope) and usual_series(scope) * samples <= RAW_LIMIT:
+            return []
+        devices = RawReader(self._connection, self._site, self.dropped).count(bound, span, scope)
+        return wanted if devices * samples > RAW_LIMIT else []
 
-    def _sums(self, bound: BoundDialect, name: str, span: Span, interval: float | None) -> list[Sums]:
+    def _sums(
+        self, bound: BoundDialect, names: Sequence[str], span: Span, interval: float | None, scope: Scope | None
+    ) -> list[Sums]:
         """The server's sums, with the devices that have an impossible extreme read again sample by sample."""
-        metric, term = METRICS[name], bound.formulas[name][0]
-        query = sums_query(bound, self._site, metric, span.seconds, interval or 1.0)
-        answer = self._connection.query(query, (span.end - 1) / 1000.0)
-        self.warnings += [text for text in answer.warnings if text not in self.warnings]
-        sums = list(read_sums(vector(answer.data, self.dropped), bound, self._site, metric))
-        doubtful = frozenset(each.node for each in sums if is_doubtful(each, term, metric))
-        if not doubtful:
-            return sums
-        again = self._runs(bound, [name], span, Scope(nodes=doubtful), interval)
-        return [each for each in sums if each.node not in doubtful] + [_sums(run) for run in again if run.device]
+        if _is_limited(scope):
+            sums = self._asked(bound, names, span, interval, scope)
+        else:
+            sums = [one for name in names for one in self._asked(bound, [name], span, interval, None)]
+        doubtful: dict[str, set[str]] = defaultdict(set)
+        for one in sums:
+            if is_doubtful(one, bound.formulas[one.metric][0], METRICS[one.metric]):
+                doubtful[one.metric].add(one.node)
+        kept = [one for one in sums if one.node not in doubtful.get(one.metric, ())]
+        for name, nodes in doubtful.items():
+            again = self._runs(bound, [name], span, _within(scope, nodes), interval)
+            kept += [_sums(run) for run in again if run.device and run.node in nodes]
+        return kept
+
+    def _asked(
+        self, bound: BoundDialect, names: Sequence[str], span: Span, interval: float | None, scope: Scope | None
+    ) -> list[Sums]:
+        """One question for the whole span, or for a scope as many as the samples ask for."""
+        every = interval or 1.0
+        most = span.seconds if scope is None else SUM_LIMIT * every / (usual_series(scope) * len(names))
+        metrics = [METRICS[name] for name in names]
+        found: list[Sums] = []
+        for chunk in chunks(span, max(every, most)):
+            query = sums_query(bound, self._site, metrics, chunk.seconds, every, scope)
+            if query:
+                answer = self._connection.query(query, (chunk.end - 1) / 1000.0)
+                self.warnings += [text for text in answer.warnings if text not in self.warnings]
+                found += read_sums(vector(answer.data, self.dropped), bound, self._site)
+        return together(found)
+
+
+def _is_limited(scope: Scope | None) -> bool:
+    return scope is not None and (scope.job_labels is not None or scope.nodes is not None)
+
+
+def _within(scope: Scope | None, nodes: Iterable[str]) -> Scope:
+    """The part of the scope that holds the series of these nodes; those of others may be in it too."""
+    if scope is None or not _is_limited(scope):
+        return Scope(nodes=frozenset(nodes))
+    return Scope(scope.job_labels, None if scope.nodes is None else scope.nodes.intersection(nodes))
 
 
 def _stat(run: Run) -> WindowStat:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,6 +166,30 @@ def test_a_scope_takes_series_of_its_jobs_or_its_nodes_and_no_others(case: Case)
     scope = Scope(job_labels=frozenset({"1", '1"} or vector(1)'}), nodes=frozenset({"c", "a"}))
     assert {s.node for s in case.stats(["gpu_utilization"], span(T0, T0 + 90), scope)} == {"a", "c"}
     assert case.stats(["gpu_utilization"], span(T0, T0 + 90), Scope(job_labels=frozenset())) == []
+
+
+@pytest.mark.parametrize("labels", [None, frozenset({"1", "7"})])
+def test_the_server_adds_up_a_large_scope_in_few_spans_to_what_its_samples_are(
+    case: Case, monkeypatch: pytest.MonkeyPatch, labels: frozenset[str] | None
+) -> None:
+    chance = random.Random(3)
+    for node, gpu, job in (("a", "0", "1"), ("a", "1", "1"), ("b", "0", "2"), ("c.example", "0", "")):
+        values = [float(chance.choice([0, 0, chance.randint(1, 100)])) for _ in range(100)]
+        case.write(dcgm(UTIL, node=node, gpu=gpu, hpc_job=job), grid(100), values)
+        case.write(dcgm("DCGM_FI_DEV_POWER_USAGE", node=node, gpu=gpu, hpc_job=job), grid(100), [90.0] * 99 + [9e18])
+    scope = Scope(job_labels=labels, nodes=frozenset({"c", "d"} if labels else {"a", "c"}))
+    asked = (["gpu_utilization", "power_watts"], span(T0 + 300, T0 + 3000), scope)
+    read = {(one.metric, one.device): one for one in case.stats(*asked)}
+    monkeypatch.setattr(prometheus_window, "RAW_LIMIT", -1)
+    monkeypatch.setattr(prometheus_window, "SUM_LIMIT", 2 * prometheus_window.usual_series(scope) * 45)
+    questions: list[str] = []
+    monkeypatch.setattr(prometheus_window, "sums_query", lambda *a: questions.append(sums_query(*a)) or questions[-1])
+    added = {(one.metric, one.device): one for one in case.stats(*asked)}
+    assert {one.node for one in added.values()} == {"a", "c"} and len(added) == 6
+    assert added.keys() == read.keys() and len(questions) == 2
+    for key, one in added.items():
+        assert replace(one, sum=0.0) == replace(read[key], sum=0.0)
+        assert one.sum == pytest.approx(read[key].sum)
 
 
 def test_long_windows_are_read_in_chunks_that_lose_and_double_nothing(
