@@ -29,14 +29,20 @@ def not_there(
     inside: list[Any] = [panel_state("lock", "none", title, lines, actions)]
     matches = list(near)
     if matches:
-        rows = [html.Li([_link(hit, base), " ", html.Bdi(hit.text, className="fw-unit")]) for hit in matches]
+        rows = [html.Li([_link(hit, base), *_beside(hit)]) for hit in matches]
         inside.append(html.Div([html.H2("Did you mean"), html.Ul(rows)], className="fw-near"))
     return html.Section(
         [html.H1(page, className="fw-sr"), *inside, dcc.Store(id="frame", data=frame)], className="fw-panel"
     )
 
 
+def _beside(hit: Found) -> list[Any]:
+    return [] if hit.kind == "page" else [" ", html.Bdi(hit.text, className="fw-unit")]
+
+
 def _link(hit: Found, base: str) -> Any:
+    if hit.kind == "page":
+        return dcc.Link(hit.name, href=hit.text)
     if hit.kind == "job":
         return dcc.Link(f"Job {hit.name}", href=job_href(base, hit.name))
     if hit.kind == "node":
