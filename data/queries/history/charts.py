@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from data.efficiency.hours import GpuHours, total_hours
@@ -102,7 +103,7 @@ def hours_by_utilization(
         found = {row["utilization"]: row for row in rows}
         bins = tuple(
             UtilizationBin(low, high, found.get(number, _EMPTY)["jobs"], found.get(number, _EMPTY)["hours"] or 0.0)
-            for number, (low, high) in enumerate(zip(edges, edges[1:], strict=False))
+            for number, (low, high) in enumerate(pairwise(edges))
         )
         return HoursByUtilization(bins, found.get(None, _EMPTY)["hours"] or 0.0, question.state)
 

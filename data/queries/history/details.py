@@ -13,7 +13,7 @@ from data.model import Role, Viewer
 from data.queries.history.grouping import Place, Sums, ordered, places_of, raw_group
 from data.queries.history.groups import Group
 from data.queries.history.measures import GAP, details
-from data.queries.history.model import HistoryFilter, HistoryState, ReportQuery
+from data.queries.history.model import NO_STATE, HistoryFilter, HistoryState, ReportQuery
 from data.queries.history.question import Question, ask
 from data.queries.history.summing import Raw, Summed, summed
 from data.queries.history.values import hours_of_sums
@@ -68,7 +68,7 @@ class Detailed:
     rows: tuple[DetailedRow, ...]
     total: DetailedRow
     not_exported: tuple[str, ...]
-    state: HistoryState = HistoryState()
+    state: HistoryState = NO_STATE
 
 
 def detailed(viewer: Viewer, sources: Sources, query: ReportQuery) -> Detailed:

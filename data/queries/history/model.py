@@ -144,6 +144,9 @@ class HistoryState:
         return self.first is None
 
 
+NO_STATE = HistoryState()
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """`rows` are sorted and limited; `groups` is how many there are in all. `total` is of all, not only of `rows`:

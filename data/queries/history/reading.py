@@ -207,7 +207,7 @@ class Reading:
             f"SELECT min(start_time) FROM lately_ended WHERE end_time > {until} AND start_time >= {since}"
             f" AND start_time < {until}",
         )
-        found = [self.cursor.execute(query).fetchone()[0] for query in queries]
+        found = [self.cursor.execute(query).fetchall()[0][0] for query in queries]
         return min([*starts, *(value for value in found if value is not None)], default=self.span.until)
 
     @cached_property

@@ -29,7 +29,7 @@ def state_of(viewer: Viewer, reading: Reading) -> HistoryState:
 
 def _notes(reading: Reading, days: Sequence[date], damaged: int) -> tuple[str, ...]:
     notes = []
-    making = progress_words(reading.directory)
+    making = progress_words(reading.directory, reading.span.since.date())
     if making is not None:
         notes.append(making)
     elif not days:
