@@ -6,6 +6,7 @@ import importlib
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from flask import g
 
@@ -58,8 +59,7 @@ CLUSTERS: dict[str, Any] = {
 
 def text_of(page: Any) -> str:
     """A page as text; the Overview is JSON already."""
-    contents = getattr(page, "contents", None)
-    return repr(page) if contents is None else bytes(contents).decode()
+    return orjson.dumps(page).decode() if isinstance(page, orjson.Fragment) else repr(page)
 
 
 @pytest.mark.parametrize("name", list(CLUSTERS))
