@@ -50,6 +50,7 @@ def make(
 ) -> None:
     """Make these days (newest first). What is written stays when this is cut off."""
     until = dict(read_made(store.directory).until)
+    store.write_text(store.directory / MADE, made_text(until, total), "made")
     carried: dict[date, list[pa.Table]] = defaultdict(list)
     before: date | None = None
     for done, (day, tables, later) in enumerate(_made(settings, now, days, processes)):

@@ -41,10 +41,10 @@ def made_text(until: dict[date, datetime], days: int) -> str:
     return json.dumps({"days": days, "until": {one.isoformat(): at.isoformat() for one, at in sorted(until.items())}})
 
 
-def progress_words(directory: Path) -> str | None:
-    """That the history is still being added up, in words; None when it is whole, or no demo's."""
+def progress_words(directory: Path, since: date) -> str | None:
+    """That the days from `since` on are still being added up, in words; None when they are there, or no demo's."""
     made = read_made(directory)
     count = len(made.until)
-    if not made.days or count >= made.days:
+    if not made.days or count >= made.days or min(made.until, default=date.max) <= since:
         return None
     return f"The demo's history is being added up: {count} of {made.days} days so far."

@@ -13,12 +13,13 @@ from data.history.measure.finish import uses_of
 from data.history.measure.reports import Reporter
 from data.history.measure.spans import HOUR, Spans, Suspensions
 from data.history.measure.use import Measured
-from data.metrics.grid import STEP_SECONDS
+from data.metrics.grid import STEP_SECONDS, Grid
 from data.model import Job, Node, Partition, Scope, Window
 from data.protocols import MetricsSource
 from data.report.join import Inventory
 from settings import Settings
 
+POWER, ENERGY = "power_watts", "energy_joules"
 SAMPLES = ("gpu_utilization", "graphics_engine_activity")
 STEPS = (
     "sm_activity",
@@ -34,7 +35,7 @@ STEPS = (
     "pcie_rx_bytes_per_second",
     "gpu_memory_used_bytes",
     "gpu_memory_total_bytes",
-    "power_watts",
+    POWER,
 )
 HOSTS = ("cpu_seconds", "memory_used_bytes", "memory_allocated_bytes", "allocated_cores")
 # A chunk holds about this many raw samples of one metric: 1,000 devices at 30 s for a day.
@@ -74,16 +75,24 @@ def measure(
     chunks = list(chunks_of(spans)) if metrics is not None else []
     for number, (window, scope) in enumerate(chunks):
         assert metrics is not None
-        grid = metrics.grid(SAMPLES, (*STEPS, *HOSTS), window, scope, STEP_SECONDS)
-        read.add(grid)
-        dropped.update(grid.dropped)
-        missing.update(grid.missing)
-        warnings += [text for text in grid.warnings if text not in warnings]
+        for grid in _grids(metrics, window, scope):
+            read.add(grid)
+            dropped.update(grid.dropped)
+            missing.update(grid.missing)
+            warnings += [text for text in grid.warnings if text not in warnings]
         progress((number + 1) / len(chunks))
     reporter = Reporter(settings, now, inventory, nodes, partitions)
     uses = uses_of(read, reporter)
     never = tuple(name for name, times in missing.items() if times == len(chunks))
     return Measured({use.job.key: use for use in uses}, dict(dropped), never, tuple(warnings))
+
+
+def _grids(metrics: MetricsSource, window: Window, scope: Scope) -> Iterator[Grid]:
+    """One chunk; the energy counter is read, sample by sample, only where the power is not exported."""
+    grid = metrics.grid(SAMPLES, (*STEPS, *HOSTS), window, scope, STEP_SECONDS)
+    yield grid
+    if grid.runs and POWER in grid.missing:
+        yield metrics.grid((), (ENERGY,), window, scope, STEP_SECONDS)
 
 
 def chunks_of(spans: Spans) -> Iterator[tuple[Window, Scope]]:

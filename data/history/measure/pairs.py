@@ -113,17 +113,22 @@ def _cut(metric: str, runs: Sequence[GridRun], spans: Spans, pairs: Pairs, step:
     for run in runs:
         for pair, low, high in _places(run, spans, pairs, step):
             if high > low:
-                _add(slices, best, pair, offset + low, high - low, (float(run.times[low]), float(run.times[high - 1])))
+                edges = (float(run.times[low]), float(run.times[high - 1]))
+                _add(slices, best, pair, (offset + low, high - low), edges, 0.0 if run.counts is None else step)
         offset += len(run.times)
     if not slices.pair:
         return None
     return _without_holes(_gathered(metric, runs, slices), spans, pairs, step)
 
 
-def _add(slices: _Slices, best: dict[int, int], pair: int, first: int, length: int, edges: tuple[float, float]) -> None:
-    """Two series over the same time are the same thing twice: the fuller one counts."""
+def _add(
+    slices: _Slices, best: dict[int, int], pair: int, entries: tuple[int, int], edges: tuple[float, float], step: float
+) -> None:
+    """Two series over the same time are the same thing twice: the fuller one counts. One that goes on where the other
+    ended may share a step with it."""
+    first, length = entries
     known = best.get(pair)
-    if known is not None and edges[0] <= slices.end[known] and edges[1] >= slices.begin[known]:
+    if known is not None and edges[0] + step <= slices.end[known] and edges[1] >= slices.begin[known] + step:
         if length > slices.length[known]:
             slices.first[known], slices.length[known] = first, length
             slices.begin[known], slices.end[known] = edges
