@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from bench.commands import first_page_seconds, help_seconds
+from bench.history import year_by_user
 from bench.pages import DEMO, LARGE, overview
 from bench.prometheus_here import Server, is_here, prometheus_with
 from bench.rounds import apart, in_rounds
@@ -32,6 +33,7 @@ def main() -> None:
     report = {
         "cores": os.cpu_count(),
         "load_before": round(load, 2),
+        "history_year_by_user": year_by_user(),
         "snapshots": snapshots,
         "help_seconds": help_seconds(),
         "demo_first_page_seconds": first_page_seconds(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Set
-from datetime import datetime
+from datetime import date
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def _plain(value: Any) -> Any:
         return _number(value)
     if isinstance(value, Enum):
         return value.value
-    if value is None or isinstance(value, str | int | bool | datetime):
+    if value is None or isinstance(value, str | int | bool | date):
         return value
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}

@@ -19,6 +19,7 @@ _SERVICE_OF_FIXTURE = {
     "slurm_cluster": "slurm",
     "prometheus_server": "slurm",
     "redis_url": "slurm",
+    "postgres_port": "slurm",
     "web": "browser",
     "web_app": "browser",
     "chromium": "browser",
@@ -28,6 +29,7 @@ pytest_plugins: list[str] = [
     "tests.services.slurm",
     "tests.services.prometheus",
     "tests.services.redis",
+    "tests.services.postgres",
     "tests.services.web",
 ]
 

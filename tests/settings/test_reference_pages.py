@@ -11,11 +11,14 @@ from data.metrics.registry import METRICS
 from data.settings_file import load_settings, setting_fields
 from settings import Settings
 from terminal.reference import example_file, metrics_page, settings_page
+from terminal.report_reference import reports_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
 
-@pytest.mark.parametrize(("name", "page"), [("settings.md", settings_page()), ("metrics.md", metrics_page())])
+@pytest.mark.parametrize(
+    ("name", "page"), [("settings.md", settings_page()), ("metrics.md", metrics_page()), ("reports.md", reports_page())]
+)
 def test_the_page_in_the_docs_is_the_generated_one(name: str, page: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == page, "run `make docs`"
 
