@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 WANTED_STEPS = {
     "mark: in place",
@@ -17,15 +19,17 @@ WANTED_STEPS = {
     "allocations: synced",
     "allocations: in place",
     "snapshots: in place",
+    "pseudonym key: in place",
     "usage part: removed",
     "snapshots day: removed",
     "jobs emptied: removed",
 }
 
 
+@pytest.mark.timeout(600)
 def test_killed_at_every_side_effect_nothing_is_lost_and_nothing_doubled() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.history.killed_collector"], cwd=ROOT, capture_output=True, text=True, timeout=170
+        [sys.executable, "-m", "tests.history.killed_collector"], cwd=ROOT, capture_output=True, text=True, timeout=590
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = [json.loads(line) for line in done.stdout.splitlines()]
