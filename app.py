@@ -109,13 +109,17 @@ def open_app(app: Dash, sources: Sources) -> None:
 
 
 def warm_up(app: Dash) -> None:
-    """Let Dash do its first-request work before there are threads to race for it."""
+    """Let Dash do its first-request work before there are threads to race for it; once open, history does its own."""
     client = app.server.test_client()
     prefix = app.config.requests_pathname_prefix
     for path in ("", "_dash-layout", "_dash-dependencies"):
         response = client.get(prefix + path, environ_overrides={WARM_UP_KEY: WARM_UP_TOKEN})
         if response.status_code != 200:
             raise RuntimeError(f"warm-up of /{path} answered {response.status_code}")
+    if (sources := backing(app.server).opened) is not None:
+        from pages._efficiency_answer import ask_ahead
+
+        ask_ahead(sources)
 
 
 def _before_pages(server: Flask, settings: Settings) -> None:

@@ -44,7 +44,6 @@ def trend_figure(trend: Trend, since: datetime, until: datetime, address: Histor
                 "x": day_words(begin),
                 "v": [round(part or 0.0, 2) for part in parts_of(hours)],
                 "href": address.href(**span, util=None, memory=None),
-                "cut": is_cut,
             }
         )
     name = f"GPU-hours per {trend.step}, {len(rows)} {trend.step}s, {gpu_hours(trend.total.allocated)} in all"

@@ -28,12 +28,12 @@ from components.history_panels import (
 )
 from components.history_states import (
     banners,
+    being_made,
     failed,
     is_comparable,
     is_not_kept,
     no_history,
     nothing_matches,
-    remarks,
     waiting_words,
 )
 from components.history_table import VIEWS, Ranking, low_coverage_remark, ranking_table, shown_rows
@@ -69,7 +69,9 @@ class HistoryParts:
 
 @dataclass(frozen=True, slots=True)
 class HistoryView:
-    """One question of one viewer and its answers. `query` is that of the table, with the selection on the map in it."""
+    """One question of one viewer and its answers. `query` is that of the table, with the selection on the map in it.
+
+    `is_growing` = the history is being made and does not reach the begin yet: the page asks again by itself."""
 
     address: HistoryAddress
     query: ReportQuery
@@ -84,6 +86,7 @@ class HistoryView:
     error: FullwarpError | None = None
     ignored: Sequence[str] = ()
     has_departments: bool = False
+    is_growing: bool = False
 
     @property
     def by(self) -> Group:
@@ -117,6 +120,7 @@ def history_body(view: HistoryView) -> list[Any]:
     stores = [
         dcc.Store(id="history-figures", data=figures),
         dcc.Store(id="eff-missing", data=left),
+        dcc.Store(id="eff-growing", data=view.is_growing),
     ]
     return [part for part in (*parts, *stores) if part is not None]
 
@@ -128,6 +132,8 @@ def _whole_page_state(view: HistoryView) -> Component | None:
             return no_history(is_staff=view.is_staff, is_kept=False)
         return failed(view.error, is_staff=view.is_staff)
     total = view.parts.total
+    if total is not None and total.state.is_empty and view.is_growing:
+        return being_made(total.state)
     if total is not None and total.state.is_empty:
         return no_history(is_staff=view.is_staff, is_kept=True)
     if total is not None and not total.total.value("jobs"):
@@ -139,8 +145,7 @@ def _panels(view: HistoryView, figures: dict[str, Figure]) -> list[Any]:
     parts = view.parts
     above: list[Any] = []
     if parts.total is not None:
-        shown = banners(parts.total.state, view.query, view.now, view.zone, is_staff=view.is_staff)
-        above += shown or [remarks(parts.total.state)]
+        above += banners(parts.total.state, view.query, view.now, is_staff=view.is_staff)
     if parts.missing:
         above.append(html.P(_waiting(view), className="fw-remark", role="status"))
     return [
@@ -224,7 +229,7 @@ def _ranking(view: HistoryView) -> Component:
         waiting = html.Div(
             html.Span(className="fw-bone fw-late"), className="fw-hist-plot fw-hist-plot-table fw-waiting"
         )
-        return html.Section([html.Div(title, className="fw-panel-head"), waiting], className="fw-panel")
+        return html.Section([html.Div(title, className="fw-panel-head"), waiting], className="fw-panel fw-ranking")
     head = html.Div(
         [
             title,

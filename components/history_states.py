@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import age, banner, icon, panel_state
+from components.elements import age, banner, panel_state
 from components.findings import code_block
 from components.history_address import HistoryAddress, go
-from components.history_words import day_words, listed
+from components.history_words import listed
 from data.errors import CannotKnow, FullwarpError
 from data.queries.history import HistoryState, Report, ReportQuery
 from data.words import count
@@ -61,17 +61,15 @@ def nothing_matches(address: HistoryAddress, *, is_staff: bool, user: str) -> Co
     return panel_state("empty", "none", "No GPU-hours here", lines, [clear])
 
 
-def banners(state: HistoryState, query: ReportQuery, now: datetime, zone: tzinfo, *, is_staff: bool) -> list[Component]:
-    """The worst one first: files that cannot be read, then age, then a range that history does not reach."""
-    found = [_damaged(state, is_staff=is_staff), _old(state, query, now), _begins_later(state, query, zone)]
+def being_made(state: HistoryState) -> Component:
+    """Nothing of the range is there yet, and the answer itself says what is going on."""
+    return panel_state("wait", "info", "Nothing of this range yet", [*state.notes, "This page looks again by itself."])
+
+
+def banners(state: HistoryState, query: ReportQuery, now: datetime, *, is_staff: bool) -> list[Component]:
+    """The worst one: files that cannot be read, then age, then what the answer itself says of its gaps."""
+    found = [_damaged(state, is_staff=is_staff), _old(state, query, now), _gaps(state)]
     return [one for one in found if one is not None][:1]
-
-
-def remarks(state: HistoryState) -> Component | None:
-    """What the answer itself says of its gaps."""
-    if not state.notes:
-        return None
-    return html.P([icon("partial", "none"), html.Span(" ".join(state.notes))], className="fw-remark")
 
 
 def is_comparable(report: Report) -> bool:
@@ -107,8 +105,5 @@ def _old(state: HistoryState, query: ReportQuery, now: datetime) -> Component | 
     return banner("waste", "clock", title, ["What happened since was not collected; see Health."])
 
 
-def _begins_later(state: HistoryState, query: ReportQuery, zone: tzinfo) -> Component | None:
-    if state.first is None or state.first <= query.since.astimezone(zone).date():
-        return None
-    text = f"History begins on {day_words(datetime(state.first.year, state.first.month, state.first.day))}"
-    return banner("info", "info", f"{text} {state.first.year}.", ["What was before is not in these numbers."])
+def _gaps(state: HistoryState) -> Component | None:
+    return banner("info", "info", state.notes[0], list(state.notes[1:])) if state.notes else None

@@ -130,19 +130,16 @@ def shown_rows(report: Report) -> Sequence[ReportRow]:
     """The rows as sorted; accounts as a tree, each below its parent."""
     if report.query.by is not Group.ACCOUNT or not any(row.parent for row in report.rows):
         return report.rows
-    known = {row.key for row in report.rows}
-    below: dict[str | None, list[ReportRow]] = {}
+    places = {(row.key, row.level or 1) for row in report.rows}
+    below: dict[tuple[str | None, int] | None, list[ReportRow]] = {}
     for row in report.rows:
-        below.setdefault(row.parent if row.parent in known and row.parent != row.key else None, []).append(row)
+        above = (row.parent, (row.level or 1) - 1)
+        below.setdefault(above if above in places else None, []).append(row)
 
-    def walk(parent: str | None, depth: int) -> list[ReportRow]:
-        found = []
-        for row in below.get(parent, []):
-            found.append(row)
-            found += walk(row.key, depth + 1) if row.key is not None and depth < 50 else []
-        return found
+    def walk(place: tuple[str | None, int] | None) -> list[ReportRow]:
+        return [one for row in below.pop(place, ()) for one in (row, *walk((row.key, row.level or 1)))]
 
-    return walk(None, 0)
+    return walk(None)
 
 
 def _column(name: str, currency: str) -> Column:

@@ -46,7 +46,7 @@ class Sources:
 
     `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
     hour, `digests` what people used on such days for six hours, `windows` the detailed metrics of a range.
-    `reports` keeps answers from history for ten minutes. `engine` reads history; it opens at its first question, in the
+    `reports` keeps answers from history for a minute. `engine` reads history; it opens at its first question, in the
     process that asks.
     """
 
@@ -59,7 +59,7 @@ class Sources:
     days: Recent = field(default_factory=lambda: Recent(3600.0, 10))
     digests: Recent = field(default_factory=lambda: Recent(6 * 3600.0, 64))
     windows: Recent = field(default_factory=lambda: Recent(600.0, 8))
-    reports: Recent = field(default_factory=lambda: Recent(600.0, 128))
+    reports: Recent = field(default_factory=lambda: Recent(60.0, 128))
     engine: HistoryEngine = field(default_factory=HistoryEngine)
     demo_history: DemoHistory | None = None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -13,14 +15,14 @@ import dash
 
 from components.history_page import HistoryParts, HistoryView
 from data.errors import FullwarpError, SourceUnreachable
-from data.model import ClusterSnapshot, Viewer
+from data.model import ClusterSnapshot, Role, Viewer
 from data.queries import history
 from data.queries.history import ReportQuery
 from data.queries.live import snapshot
 from data.sources import Sources
 from pages._answers import scope_of
 from pages._by_and_by import some_of
-from pages._efficiency_address import AskedHistory
+from pages._efficiency_address import AskedHistory, parse_efficiency_address
 from pages._request import backing, viewer
 
 FIRST_SECONDS, NEXT_SECONDS = 0.6, 4.0
@@ -51,7 +53,21 @@ def efficiency_view(asked: AskedHistory, *, seconds: float = FIRST_SECONDS, more
         error=error,
         ignored=asked.ignored,
         has_departments=own.settings.history.departments_file is not None,
+        is_growing=own.sources.demo_history is not None and _is_short(parts, asked),
     )
+
+
+def ask_ahead(sources: Sources) -> None:
+    """Ask what the page asks first, in the background: a first question costs seconds, each like it a fraction."""
+    if sources.settings.history.directory is not None:
+        threading.Thread(target=_ask_default, args=(sources,), name="history-ahead", daemon=True).start()
+
+
+def _ask_default(sources: Sources) -> None:
+    asked = parse_efficiency_address({}, sources.clock(), sources.settings.site_timezone, "")
+    with suppress(FullwarpError):
+        for _, make in _makers(Viewer("", Role.STAFF), sources, asked).values():
+            make()
 
 
 def history_parts(who: Viewer, sources: Sources, asked: AskedHistory, seconds: float, more_than: int) -> HistoryParts:
@@ -85,6 +101,12 @@ def _makers(who: Viewer, sources: Sources, asked: AskedHistory) -> Mapping[str, 
     if not who.is_staff and asked.is_public:
         makers["cluster"] = own, lambda: history.cluster_report(who, sources, own)
     return makers
+
+
+def _is_short(parts: HistoryParts, asked: AskedHistory) -> bool:
+    """Whether history begins later than the range."""
+    first = parts.total.state.first if parts.total else None
+    return parts.total is not None and (first is None or first > asked.table.since.date())
 
 
 def _snapshot(asked: AskedHistory) -> ClusterSnapshot | None:

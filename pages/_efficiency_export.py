@@ -1,19 +1,22 @@
-"""The table of the page of history as CSV and Parquet, and the report to mail: same gate, same query as the page."""
+"""The table of the page of history as CSV, Parquet and HTML to mail: behind the same gate, by the same query."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from zoneinfo import ZoneInfo
 
 from flask import Flask, Response, request
 
 from data.errors import BadRequest, CannotKnow, FullwarpError
 from data.queries import history
-from data.queries.history import DEFAULT_COLUMNS
+from data.queries.history import DEFAULT_COLUMNS, ReportQuery
 from data.queries.history.flat import csv_text, parquet_bytes
 from pages._efficiency_address import parse_efficiency_address
 from pages._request import backing, viewer
+from terminal.history_pages import report_html
 
-FORMS = ("csv", "parquet")
+FORMS = ("csv", "parquet", "html")
+_KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "html": "text/html"}
 _NAME = "efficiency"
 
 
@@ -29,15 +32,26 @@ def _export(form: str) -> Response:
     asked = parse_efficiency_address(_query(), own.sources.clock(), own.settings.site_timezone, "")
     if asked.ignored:
         return Response("\n".join(asked.ignored) + "\n", status=400, mimetype="text/plain")
+    query = replace(asked.table, limit=None, columns=DEFAULT_COLUMNS)
     try:
-        report = history.report(viewer(), own.sources, replace(asked.table, limit=None, columns=DEFAULT_COLUMNS))
+        body = _body(form, query)
     except FullwarpError as err:
         return Response(f"{err}\n", status=_status(err), mimetype="text/plain")
     name = f"fullwarp-{_NAME}-{asked.table.since:%Y-%m-%d}.{form}"
     kept = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(body, mimetype=_KINDS[form], headers=kept)
+
+
+def _body(form: str, query: ReportQuery) -> str | bytes:
+    """The same as `fullwarp report` writes."""
+    own, who = backing(), viewer()
+    found = history.report(who, own.sources, query)
     if form == "csv":
-        return Response(csv_text(report), mimetype="text/csv", headers=kept)
-    return Response(parquet_bytes(report), mimetype="application/vnd.apache.parquet", headers=kept)
+        return csv_text(found)
+    if form == "parquet":
+        return parquet_bytes(found)
+    curve = history.trend(who, own.sources, replace(query, compare=False))
+    return report_html(found, curve, ZoneInfo(own.settings.site_timezone), own.sources.clock())
 
 
 def _query() -> dict[str, list[str] | str]:

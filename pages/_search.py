@@ -20,7 +20,7 @@ from pages._request import backing, viewer
 MAX_TEXT = 100
 MOST = 8
 JOB_ID = re.compile(r"[1-9]\d{0,17}(?:[_+]\d{1,9})?", re.ASCII)
-_PLACES = {"job": "jobs/{}", "node": "nodes/{}", "user": "users/{}", "account": "jobs?account={}"}
+_PLACES = {"job": "jobs/{}", "node": "nodes/{}", "user": "users/{}", "account": "efficiency?account={}"}
 
 
 @dataclass(frozen=True, slots=True)

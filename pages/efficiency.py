@@ -45,14 +45,23 @@ def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> li
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
-    Output("frame", "data", allow_duplicate=True), Input("eff-tick", "n_intervals"), prevent_initial_call=True
+    Output("frame", "data", allow_duplicate=True),
+    Output("eff-body", "children", allow_duplicate=True),
+    Input("eff-tick", "n_intervals"),
+    State("eff-growing", "data"),
+    State("eff-words", "data"),
+    prevent_initial_call=True,
 )
-def refresh_frame(_: int | None) -> Any:
-    """The state of the sources goes on; the numbers of a range stay as they are."""
+def refresh_efficiency(_: int | None, is_growing: bool | None, words: Mapping[str, str]) -> tuple[Any, Any]:
+    """The state of the sources goes on; the numbers of a range stay as they are, unless history still grows into it."""
     try:
-        return frame_data(snapshot(viewer(), backing().sources))
-    except FullwarpError as err:
-        raise dash.exceptions.PreventUpdate from err
+        frame = frame_data(snapshot(viewer(), backing().sources))
+    except FullwarpError:
+        frame = dash.no_update
+    if not is_growing:
+        return frame, dash.no_update
+    asked = asked_of(parse_qs(words["query"]), datetime.fromisoformat(words["now"]))
+    return frame, history_body(efficiency_view(asked, seconds=NEXT_SECONDS))
 
 
 def asked_of(query: Mapping[str, Any], now: datetime) -> AskedHistory:

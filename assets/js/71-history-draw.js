@@ -66,7 +66,7 @@
     var totals = figure.marks.map(function (mark) { return mark.v.reduce(function (a, b) { return a + b; }, 0); });
     var top = amounts(box, Math.max.apply(null, totals.concat(0)), "GPU-h"), step = box.w / Math.max(1, figure.marks.length), gap = Math.min(step * 0.25, 4 * box.scale);
     figure.marks.forEach(function (mark, at) {
-      var x = box.x + step * at, y = box.y + box.h, group = svg("g", { class: "fw-mark" + (mark.cut ? " fw-cut" : "") }, box.picture);
+      var x = box.x + step * at, y = box.y + box.h, group = svg("g", { class: "fw-mark" }, box.picture);
       mark.v.forEach(function (value, part) {
         var high = value / top * box.h;
         if (high < 0.05) return;

@@ -30,7 +30,7 @@ def found(viewer: Viewer, text: str, **changes: Any) -> list[tuple[str, str]]:
         ("#48211", ("job", "jobs/48211")),
         ("H002", ("node", "nodes/h002")),
         ("alice", ("user", "users/alice")),
-        ("nlp", ("account", "jobs?account=nlp")),
+        ("nlp", ("account", "efficiency?account=nlp")),
         ("train", ("job", "jobs/48211")),
         ("over", ("page", "")),
         ("", ("page", "")),
