@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -40,8 +40,7 @@ def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> li
     """The next answers of a long range as soon as there is one more, until none is missing."""
     if not missing or not missing["left"]:
         raise dash.exceptions.PreventUpdate
-    asked = asked_of(parse_qs(words["query"]), datetime.fromisoformat(words["now"]))
-    return history_body(efficiency_view(asked, seconds=NEXT_SECONDS, more_than=missing["ready"]))
+    return history_body(efficiency_view(_again(words), seconds=NEXT_SECONDS, more_than=missing["ready"]))
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
@@ -60,8 +59,16 @@ def refresh_efficiency(_: int | None, is_growing: bool | None, words: Mapping[st
         frame = dash.no_update
     if not is_growing:
         return frame, dash.no_update
-    asked = asked_of(parse_qs(words["query"]), datetime.fromisoformat(words["now"]))
-    return frame, history_body(efficiency_view(asked, seconds=NEXT_SECONDS))
+    return frame, history_body(efficiency_view(_again(words), seconds=NEXT_SECONDS))
+
+
+def _again(words: Mapping[str, str]) -> AskedHistory:
+    """The question that the page was made for, at the same moment."""
+    try:
+        moment = datetime.fromisoformat(words["now"]).astimezone(UTC)
+    except ValueError as err:
+        raise dash.exceptions.PreventUpdate from err
+    return asked_of(parse_qs(words["query"]), moment)
 
 
 def asked_of(query: Mapping[str, Any], now: datetime) -> AskedHistory:
