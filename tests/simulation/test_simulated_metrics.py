@@ -288,4 +288,4 @@ def test_the_mixture_is_near_the_published_distributions(world: World, now: date
     assert abs(np.median(every) - quantile("0", 50)[0]) <= 2
     low, high = quantile("2", 50)
     assert low - 3 <= np.median(active) <= high + 3
-    assert 0.15 <= np.mean(every == 0) <= 0.36
+    assert 0.24 <= np.mean(every == 0) <= 0.34
