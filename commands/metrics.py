@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import Annotated
 
@@ -55,21 +56,10 @@ def metrics(
     view = context.obj.view()
     require_known("finding", [finding] if finding else [], advice(view.sources.settings.findings))
     now = datetime.now(UTC)
-    users, accounts, partitions, models, applications = (
-        frozenset(words or ()) for words in (user, account, partition, model, application)
-    )
+    users, accounts, partitions, models, applications = _sets(user, account, partition, model, application)
+    start, end = _moment("since", since, now, view.zone), _moment("until", until, now, view.zone)
     question = Question(
-        _moment("since", since, now, view.zone),
-        _moment("until", until, now, view.zone),
-        Group(by),
-        by_model,
-        users,
-        accounts,
-        partitions,
-        models,
-        applications,
-        finding=finding,
-        sort=sort,
+        start, end, Group(by), by_model, users, accounts, partitions, models, applications, finding=finding, sort=sort
     )
     found = detailed_metrics(view.viewer, view.sources, question)
     for key, words in (("user", user), ("account", account), ("partition", partition), ("GPU model", model)):
@@ -78,6 +68,10 @@ def metrics(
         return context.obj.screen.write(csv_text(found).encode())  # type: ignore[no-any-return]
     context.obj.screen.show(found, lambda table, width: metric_lines(table, view.zone, width, limit), as_json)
     return None
+
+
+def _sets(*given: Texts) -> Iterator[frozenset[str]]:
+    return (frozenset(words or ()) for words in given)
 
 
 def _moment(name: str, text: str, now: datetime, zone: tzinfo) -> datetime:

@@ -18,6 +18,7 @@ _RUN = re.compile(
     re.IGNORECASE,
 )
 _MOST_PARTS = 8
+_END = 120  # a name may be long; what tells runs apart stands at its end
 
 
 @lru_cache(maxsize=4096)
@@ -41,10 +42,10 @@ def _without_runs(text: str) -> str:
         return NAMELESS
     if not any(char.isalpha() for char in text):
         return NUMBER
-    left = text
+    head, left = text[:-_END], text[-_END:]
     for _ in range(_MOST_PARTS):
         shorter = _RUN.sub("", left).rstrip(" ._:#+@=-")
         if shorter == left or not any(char.isalpha() for char in shorter):
             break
         left = shorter
-    return left
+    return head + left

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from components.metrics_page import FILTERS, GROUPS, PERIODS, words_of
+from components.metrics_answer import FILTERS, GROUPS, PERIODS, words_of
 from data.errors import BadRequest
 from data.moment import parse_moment
 from data.queries.metrics import Group, Question

@@ -9,7 +9,8 @@ import dash
 from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
-from components.metrics_page import FILTERS, MetricsAnswer, MetricsParts, metrics_page, metrics_parts
+from components.metrics_answer import FILTERS, MetricsAnswer
+from components.metrics_page import MetricsParts, metrics_page, metrics_parts
 from data.errors import FullwarpError
 from data.model import ClusterSnapshot
 from data.queries.live import snapshot

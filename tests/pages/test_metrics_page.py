@@ -14,7 +14,7 @@ import pytest
 from flask import g
 
 from app import open_app
-from components.metrics_page import GROUPS, PERIODS
+from components.metrics_answer import GROUPS, PERIODS
 from components.metrics_payload import MOST_ROWS, PayloadContext, metrics_payload, noun
 from data.errors import SourceTimeout
 from data.model import Viewer

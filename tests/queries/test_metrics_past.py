@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from components.metrics_page import MetricsAnswer, metrics_parts
+from components.metrics_answer import MetricsAnswer
+from components.metrics_page import metrics_parts
 from data.model import Role, Viewer
 from data.queries.history import Group as HistoryGroup
 from data.queries.history import ReportQuery
