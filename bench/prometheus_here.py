@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -50,15 +50,18 @@ def is_here() -> bool:
 
 
 @contextmanager
-def prometheus_with(world: World, now: datetime) -> Iterator[Server]:
-    """A server that holds the series from 90 seconds ago to a quarter of an hour ahead."""
+def prometheus_with(
+    world: World, now: datetime, span: Window | None = None, metrics: Sequence[str] = SNAPSHOT_METRICS
+) -> Iterator[Server]:
+    """A server that holds the series of the span; None = from 90 seconds ago to a quarter of an hour ahead."""
+    held = span or Window(now - PAST, now + AHEAD)
     with tempfile.TemporaryDirectory(prefix="fullwarp-bench-") as folder:
         port = free_port()
         process = _start(Path(folder), port)
         try:
             url = f"http://127.0.0.1:{port}"
             _wait(url, process)
-            remote_write(world, Window(now - PAST, now + AHEAD), f"{url}/api/v1/write", SNAPSHOT_METRICS)
+            remote_write(world, held, f"{url}/api/v1/write", metrics)
             yield Server(url, process.pid)
         finally:
             process.terminate()
@@ -67,7 +70,7 @@ def prometheus_with(world: World, now: datetime) -> Iterator[Server]:
 
 def _start(folder: Path, port: int) -> subprocess.Popen[bytes]:
     config = folder / "prometheus.yml"
-    config.write_text("global: {scrape_interval: 30s}\n")
+    config.write_text("global: {scrape_interval: 30s}\nstorage: {tsdb: {out_of_order_time_window: 2d}}\n")
     command = [
         "prometheus",
         f"--config.file={config}",

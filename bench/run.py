@@ -14,6 +14,7 @@ import orjson
 
 from bench.commands import first_page_seconds, help_seconds
 from bench.history import year_by_user
+from bench.measured_day import measured_day
 from bench.pages import DEMO, LARGE, overview
 from bench.prometheus_here import Server, is_here, prometheus_with
 from bench.rounds import apart, in_rounds
@@ -30,10 +31,12 @@ def main() -> None:
     snapshots = {"simulated": in_rounds(sizes, simulated)}
     if is_here():
         snapshots["prometheus"] = _prometheus_in_rounds(sizes)
+    day = measured_day() if is_here() else None
     report = {
         "cores": os.cpu_count(),
         "load_before": round(load, 2),
         "history_year_by_user": year_by_user(),
+        "measured_day": day,
         "snapshots": snapshots,
         "help_seconds": help_seconds(),
         "demo_first_page_seconds": first_page_seconds(),
