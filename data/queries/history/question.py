@@ -75,8 +75,12 @@ class Question:
 
     def keep(self, *measures: str) -> Question:
         """The same, with its attempts kept in a table: for several questions to a few of them."""
-        made = self._compiled("kept", lambda: self.parts(*measures), measures)
-        return replace(self, kept=self.reading.keep(KEPT, self._filled(made), made.tables))
+        return replace(self, kept=self.keep_as(KEPT, lambda: self.parts(*measures), measures))
+
+    def keep_as(self, name: str, build: Callable[[], Any], *more: Hashable) -> pa.Schema:
+        """Keep the rows of an expression as a table of this name; gives its columns."""
+        made = self._compiled(name, build, *more)
+        return self.reading.keep(name, self._filled(made), made.tables)
 
     def run(self, name: str, build: Callable[[], Any], *more: Hashable) -> list[dict[str, Any]]:
         """The rows of the expression that `build` makes, which depends on the form of this question, `name` and `more`

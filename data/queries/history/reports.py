@@ -13,7 +13,7 @@ from data.queries.history.model import Report, ReportQuery, ReportRow, Value, Wa
 from data.queries.history.question import Question, ask
 from data.queries.history.summing import Summed, summed
 from data.queries.history.values import values_of
-from data.queries.history.waits import waits_by_group, waits_by_size
+from data.queries.history.waits import waits_of
 from data.sources import Sources
 
 _WAITS = ("wait_p50_seconds", "wait_p90_seconds", "waits")
@@ -40,8 +40,7 @@ def report_of(question: Question) -> Report:
     found = summed(question)
     shown = [] if query.by is Group.NONE else _shown(query, found)
     wants_waits = any(name in query.columns for name in _WAITS)
-    of_all = waits_by_size(question) if wants_waits else ()
-    waits = _waits(question, found, shown) if wants_waits else {}
+    of_all, waits = _waits(question, found, shown) if wants_waits else ((), {})
     total = _row(query, found, None, of_all[0] if of_all else None)
     rows = tuple(_row(query, found, place, waits.get(place)) for place in shown)
     if query.by is Group.NONE and found.groups:
@@ -92,10 +91,12 @@ def ranking(
     return tuple(row for row in found.rows if row.value(of) is not None)
 
 
-def _waits(question: Question, found: Summed, shown: Sequence[Place]) -> dict[Place, WaitRow]:
+def _waits(
+    question: Question, found: Summed, shown: Sequence[Place]
+) -> tuple[tuple[WaitRow, ...], dict[Place, WaitRow]]:
     pairs = [(raw, str(number)) for number, place in enumerate(shown) for raw in found.raw.get(place, ())]
-    by_number = waits_by_group(question, pairs)
-    return {place: by_number[str(number)] for number, place in enumerate(shown) if str(number) in by_number}
+    of_all, by_number = waits_of(question, pairs)
+    return of_all, {place: by_number[str(number)] for number, place in enumerate(shown) if str(number) in by_number}
 
 
 def _shown(query: ReportQuery, found: Summed) -> list[Place]:

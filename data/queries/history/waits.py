@@ -13,18 +13,40 @@ from data.history.datasets import DATASETS
 from data.queries.history import narrowing
 from data.queries.history.compiled import MARKS, named_table
 from data.queries.history.grouping import raw_group
-from data.queries.history.groups import IN_TIME, SIZES, Group
+from data.queries.history.groups import IN_TIME, SIZES, SPLIT, Group
 from data.queries.history.model import WaitRow
 from data.queries.history.question import Question
 from data.queries.history.relations import KEYS, path_of
 
 Table = Any
-
 QUANTILES = {"p50": 0.5, "p90": 0.9}
+KEPT_WAITS, PAIRS = "kept_waits", "pairs"
+# One raw group is one place.
+_PLAIN = frozenset({Group.USER, Group.PARTITION, Group.QOS, Group.MODEL, Group.STATE, Group.SIZE})
+Pairs = Sequence[tuple[Mapping[str, Any], str]]
+
+
+def waits_of(question: Question, pairs: Pairs) -> tuple[tuple[WaitRow, ...], dict[str, WaitRow]]:
+    """Of all and by number of GPUs, and by group: `pairs` are the raw groups, each with the name of a place to which
+    it adds. The files are read once, where a job is in one group."""
+    if question.query.by in SPLIT:
+        return _sizes(question, begun(question)), _by_pairs(question, pairs, None)
+    kept = question.keep_as(KEPT_WAITS, lambda: slim(question))
+    rows = named_table(kept, KEPT_WAITS)
+    of_all = _sizes(question, rows)
+    if question.query.by is Group.NONE or not pairs:
+        return of_all, {}
+    if question.query.by not in _PLAIN:
+        return of_all, _by_pairs(question, pairs, rows)
+    names = {raw[name]: place for raw, place in pairs for name in raw}
+    column = next(name for name in kept.names if name.startswith("raw_"))
+    found = question.run("waits by group", lambda: quantiles(rows.group_by(place=rows[column]), rows))
+    return of_all, {names[row["place"]]: _wait(names[row["place"]], row) for row in found if row["place"] in names}
 
 
 def begun(question: Question) -> Table:
-    """The rows of `jobs` that began in the range and fit, with `wait` in seconds; null where it is not known."""
+    """The rows of `jobs` that began in the range and fit, with `wait` in seconds (null where it is not known), `size`
+    and `path`."""
     jobs, wanted = question.tables.jobs, question.marked.filter
     rows = question.wanted().jobs(jobs.filter((jobs.start_time >= MARKS.since) & (jobs.start_time < MARKS.until)))
     if wanted.nodes:
@@ -32,68 +54,71 @@ def begun(question: Question) -> Table:
     if question.selects_by_means:
         rows = rows.semi_join(question.asking(by=Group.NONE).parts().select(*KEYS), list(KEYS))
     wait = (rows.start_time.epoch_seconds() - rows.eligible_time.epoch_seconds()).cast("float64")
-    return rows.mutate(path=path_of(rows), wait=(wait >= 0).ifelse(wait, None))
+    size = narrowing.size_of(rows.gpu_count)
+    return rows.mutate(path=path_of(rows), wait=(wait >= 0).ifelse(wait, None), size=size)
 
 
-def waits_by_size(question: Question) -> tuple[WaitRow, ...]:
-    """Of all, and by number of GPUs, in one pass."""
-    row = question.run("waits by size", lambda: _by_size(begun(question)))[0]
+def slim(question: Question) -> Table:
+    """Waits with the raw group and the size of each job, and no more."""
+    rows = begun(question)
+    raw = {f"raw_{name}": value for name, value in raw_group(question.query.by, rows).items()}
+    return rows.select("wait", "size", **raw)
+
+
+def by_size(rows: Table) -> Table:
+    """Of all and of each size, in one pass."""
+    aggregates: dict[str, Any] = {}
+    for number, name in enumerate(("", *SIZES)):
+        where = None if not name else rows.size == name
+        aggregates[f"jobs_{number}"] = rows.wait.count(where=where)
+        aggregates |= {f"{key}_{number}": rows.wait.approx_quantile(q, where=where) for key, q in QUANTILES.items()}
+    return rows.agg(**aggregates)
+
+
+def by_pairs(question: Question, rows: Table | None) -> Table:
+    """By place, by way of the pairs; a job on several nodes waits for each."""
+    keyed = _split(question) if rows is None else rows
+    raw = [name for name in keyed.columns if name.startswith("raw_")]
+    of_keys = [(f"of_{name.removeprefix('raw_')}", keyed.schema()[name].to_pyarrow()) for name in raw]
+    pairs = named_table(pa.schema([*of_keys, ("place", pa.string())]), PAIRS)
+    joined = keyed.inner_join(pairs, [(name, of) for name, (of, _) in zip(raw, of_keys, strict=True)])
+    return quantiles(joined.group_by("place"), joined)
+
+
+def quantiles(groups: Any, rows: Table) -> Table:
+    return groups.agg(jobs=rows.wait.count(), **{key: rows.wait.approx_quantile(q) for key, q in QUANTILES.items()})
+
+
+def _sizes(question: Question, rows: Table) -> tuple[WaitRow, ...]:
+    row = question.run("waits by size", lambda: by_size(rows))[0]
     return tuple(
         WaitRow(name, row[f"jobs_{number}"], row[f"p50_{number}"], row[f"p90_{number}"])
         for number, name in enumerate(("", *SIZES))
     )
 
 
-def _by_size(rows: Table) -> Table:
-    size = narrowing.size_of(rows.gpu_count)
-    aggregates: dict[str, Any] = {}
-    for number, name in enumerate(("", *SIZES)):
-        where = None if not name else size == name
-        aggregates[f"jobs_{number}"] = rows.wait.count(where=where)
-        aggregates |= {f"{key}_{number}": rows.wait.approx_quantile(q, where=where) for key, q in QUANTILES.items()}
-    return rows.agg(**aggregates)
-
-
-def waits_by_group(question: Question, pairs: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, WaitRow]:
-    """By group: `pairs` are the raw groups, each with the name of a place to which it adds."""
-    if question.query.by is Group.NONE or not pairs:
+def _by_pairs(question: Question, pairs: Pairs, rows: Table | None) -> dict[str, WaitRow]:
+    if not pairs:
         return {}
-    rows = question.run("waits by group", lambda: _by_group(question), _give_pairs(question, pairs))
-    return {row["place"]: WaitRow(row["place"], row["jobs"], row["p50"], row["p90"]) for row in rows}
-
-
-def _by_group(question: Question) -> Table:
-    rows = _grouped(question, begun(question))
-    raw = raw_group(question.query.by, rows)
-    keyed = rows.select("wait", **{f"raw_{name}": value for name, value in raw.items()})
-    mapping = named_table(_pairs_schema(rows.select(**raw).schema().to_pyarrow()), "pairs")
-    joined = keyed.inner_join(mapping, [(f"raw_{name}", f"of_{name}") for name in raw])
-    return joined.group_by("place").agg(
-        jobs=joined.wait.count(), **{key: joined.wait.approx_quantile(q) for key, q in QUANTILES.items()}
-    )
-
-
-def _give_pairs(question: Question, pairs: Sequence[tuple[Mapping[str, Any], str]]) -> str:
-    """The pairs as a table of the engine; says its form."""
     names = list(pairs[0][0])
-    schema = _pairs_schema(
-        pa.schema([(name, DATASETS["jobs"].schema.field(name).type if name in KEYS else pa.string()) for name in names])
-    )
-    columns = [pa.array([raw[name] for raw, _ in pairs], schema.field(f"of_{name}").type) for name in names]
+    own = DATASETS["jobs"].schema
+    kinds = [(f"of_{name}", own.field(name).type if name in KEYS else pa.string()) for name in names]
+    columns = [pa.array([raw[name] for raw, _ in pairs], kind) for name, (_, kind) in zip(names, kinds, strict=True)]
     places = pa.array([place for _, place in pairs], pa.string())
-    question.reading.give("pairs", pa.Table.from_arrays([*columns, places], schema=schema))
-    return ",".join(names)
+    schema = pa.schema([*kinds, ("place", pa.string())])
+    question.reading.give(PAIRS, pa.Table.from_arrays([*columns, places], schema=schema))
+    found = question.run("waits by pairs", lambda: by_pairs(question, rows))
+    return {row["place"]: _wait(row["place"], row) for row in found}
 
 
-def _pairs_schema(raw: pa.Schema) -> pa.Schema:
-    return pa.schema([*((f"of_{field.name}", field.type) for field in raw), ("place", pa.string())])
+def _wait(name: str, row: Mapping[str, Any]) -> WaitRow:
+    return WaitRow(name, row["jobs"], row["p50"], row["p90"])
 
 
-def _grouped(question: Question, rows: Table) -> Table:
-    """With `node` or `bucket`, where the question is by them: a job on several nodes waits for each."""
-    by = question.query.by
+def _split(question: Question) -> Table:
+    rows, by = begun(question), question.query.by
     if by is Group.NODE:
         rows = rows.unnest("nodes").rename(node="nodes")
     if by in IN_TIME:
         rows = rows.mutate(hour=rows.start_time.truncate("h")).inner_join(question.buckets, "hour")
-    return rows
+    return rows.select("wait", **{f"raw_{name}": value for name, value in raw_group(by, rows).items()})

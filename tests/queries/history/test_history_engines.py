@@ -58,9 +58,9 @@ def asks(by: Group = Group.USER, *, has_edges: bool = True, **filters: Any) -> Q
 def expressions(by: Group, *, has_edges: bool) -> dict[str, Any]:
     one = asks(by, has_edges=has_edges)
     measures = one.wanted().measures
-    found = {"sums": summing._sums(one, measures), "waits": waits._by_size(waits.begun(one))}
+    found = {"sums": summing._sums(one, measures), "waits": waits.by_size(waits.begun(one))}
     if by is not Group.NONE:
-        found["waits by group"] = waits._by_group(one)
+        found["waits by group"] = waits.by_pairs(one, None)
     if by is Group.JOB:
         found["first"] = summing._first(one, measures, 10)
     if by is Group.NONE:
