@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import history, live, metrics, report, simulated
+from commands import history, live, metrics, policy, report, simulated
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError
 
@@ -189,7 +189,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, history, report, simulated):
+for subject in (live, metrics, policy, history, report, simulated):
     subject.register(program)
 
 

@@ -73,11 +73,13 @@ def _measured(rule: Rule, evidence: Evidence, judging: Judging, now: datetime) -
     if clean < rule.needs_seconds:
         words = calculating_words(rule, evidence.job, clean)
         return replace(_blank(rule, evidence), status=Status.CALCULATING, sentence=words)
+    usable = [window for window in rule.windows if clean >= window + rule.grace_seconds]
     verdict = _numbers(rule, evidence)
+    if rule.kind is RuleKind.IDLE:
+        verdict = replace(verdict, busy_within_seconds=_busy_within(rule, evidence, usable))
     doubt = data_doubt(rule, evidence, judging.limits)
     if doubt is not None:
         return _unknown(verdict, *doubt)
-    usable = [window for window in rule.windows if clean >= window + rule.grace_seconds]
     return _low_or_ok(rule, evidence, judging, verdict, usable)
 
 
@@ -91,9 +93,7 @@ def _low_or_ok(rule: Rule, evidence: Evidence, judging: Judging, verdict: Verdic
         return replace(verdict, sentence=ok_words(rule, verdict))
     stretch = sorted(stretches, reverse=True)[needed - 1]
     if rule.kind is RuleKind.IDLE:
-        verdict = replace(
-            verdict, idle_seconds=stretch, busy_within_seconds=_busy_within(rule, evidence, usable, needed)
-        )
+        verdict = replace(verdict, idle_seconds=stretch)
     if not evidence.has_signals:
         return _unknown(verdict, Doubt.SOURCE, "the other signals could not be read")
     speaking = {
@@ -126,8 +126,9 @@ def _stretches(rule: Rule, evidence: Evidence, usable: Sequence[float], limits: 
     return found
 
 
-def _busy_within(rule: Rule, evidence: Evidence, usable: Sequence[float], needed: int) -> float | None:
+def _busy_within(rule: Rule, evidence: Evidence, usable: Sequence[float]) -> float | None:
     """The shortest window in which so many devices were surely busy that the job was not idle; None = not known."""
+    needed = rule.needed(len(evidence.devices))
     for window in usable:
         busy = 0
         for device in evidence.devices:

@@ -22,8 +22,9 @@ EpisodeKey = tuple[Attempt, str]
 class Episode:
     """`number` counts the episodes of this attempt and rule from 1. `taken` are the times of the steps taken.
 
-    `low_at` is the last low that was seen, `seen_at` the last pass. `fresh_at` is the first low after the last
-    freeze. `is_held`: the node's devices all turned idle at once, and nothing follows until a busy sample.
+    `low_at` is the last low that was seen, after `low_seconds` of idleness (kind idle); `seen_at` is the last pass.
+    `fresh_at` is the first low after the last freeze. `is_held`: the node's devices all turned idle at once, and
+    nothing follows until a busy sample.
     """
 
     attempt: Attempt
@@ -34,6 +35,7 @@ class Episode:
     seen_at: datetime
     is_open: bool = True
     is_held: bool = False
+    low_seconds: float = 0.0
     frozen_since: datetime | None = None
     frozen_seconds: float = 0.0
     fresh_at: datetime | None = None
@@ -61,6 +63,8 @@ def observe(episode: Episode | None, attempt: Attempt, rule: Rule, verdict: Verd
         return _still_low(episode, rule, verdict, now)
     if verdict.status is Status.OK:
         return _seen_ok(episode, rule, now)
+    if rule.kind is RuleKind.IDLE and _was_busy(episode, verdict, now):
+        return close(episode, now)
     return replace(_frozen(episode, episode.seen_at), seen_at=now, is_held=episode.is_held or holds)
 
 
@@ -124,19 +128,17 @@ def _without_open(
     if holds or (is_held and verdict.status is not Status.OK):
         return Episode(attempt, rule.name, number, now, now, now, is_open=False, is_held=True)
     if verdict.status is Status.LOW:
-        return Episode(attempt, rule.name, number + 1, now, now, now)
+        return _opened(attempt, rule, number + 1, verdict, now)
     return None if last is None else replace(last, seen_at=now, is_held=False)
 
 
 def _still_low(episode: Episode, rule: Rule, verdict: Verdict, now: datetime) -> Episode:
-    unseen = (now - episode.low_at).total_seconds()
     is_gap = False
     if rule.kind is RuleKind.IDLE:
-        within = verdict.busy_within_seconds
-        was_busy = within is not None and within <= unseen
-        may_have_been = episode.frozen_since is None and unseen > (verdict.idle_seconds or 0.0)
-        if was_busy or may_have_been:
-            return Episode(episode.attempt, rule.name, episode.number + 1, now, now, now)
+        idle = verdict.idle_seconds or 0.0
+        looked = episode.low_at if episode.frozen_since is None else episode.seen_at
+        if _was_busy(episode, verdict, now) or (now - looked).total_seconds() > idle:
+            return _opened(episode.attempt, rule, episode.number + 1, verdict, now)
     else:
         is_gap = (now - episode.seen_at).total_seconds() > rule.windows[0]
     if is_gap and episode.frozen_since is None:
@@ -144,7 +146,17 @@ def _still_low(episode: Episode, rule: Rule, verdict: Verdict, now: datetime) ->
     if episode.frozen_since is not None:
         stood = max(0.0, (now - episode.frozen_since).total_seconds())
         episode = replace(episode, frozen_since=None, frozen_seconds=episode.frozen_seconds + stood, fresh_at=now)
-    return replace(episode, low_at=now, seen_at=now, ok_since=None)
+    return replace(episode, low_at=now, low_seconds=verdict.idle_seconds or 0.0, seen_at=now, ok_since=None)
+
+
+def _was_busy(episode: Episode, verdict: Verdict, now: datetime) -> bool:
+    """Whether a sample since the last low was surely busy: the window in which it lies begins after that idleness."""
+    within = verdict.busy_within_seconds
+    return within is not None and within <= (now - episode.low_at).total_seconds() + episode.low_seconds
+
+
+def _opened(attempt: Attempt, rule: Rule, number: int, verdict: Verdict, now: datetime) -> Episode:
+    return Episode(attempt, rule.name, number, now, now, now, low_seconds=verdict.idle_seconds or 0.0)
 
 
 def _seen_ok(episode: Episode, rule: Rule, now: datetime) -> Episode:

@@ -23,7 +23,7 @@ from policy.rules import rules_of
 from settings import PolicySettings, RuleKind, StepAction
 
 T0 = datetime(2026, 3, 10, tzinfo=UTC)
-HOURS, JOBS, EVERY = 24, 8, 15
+HOURS, JOBS = 24, 8
 MINUTES = HOURS * 60
 EXAMPLES = int(os.environ.get("POLICY_EXAMPLES", "55"))  # 55 x 8 jobs x 24 h = 10,560 job-hours
 POLICY = PolicySettings(rules={"low-mean": {"mode": "act"}}, warn_only_days=0, stop_share=1.0)
@@ -48,7 +48,8 @@ worlds = st.fixed_dictionaries(
         "no_timer": spans,
         "no_metrics": spans,
         "jumps": st.lists(st.tuples(st.integers(0, MINUTES), st.sampled_from([-180, -20, 20, 180])), max_size=1),
-        "crashes": st.sets(st.integers(0, MINUTES // EVERY), max_size=12),
+        "every": st.sampled_from([15, 30, 45, 60]),
+        "crashes": st.sets(st.integers(0, 48), max_size=12),
     }
 )
 
@@ -140,13 +141,13 @@ class World:
             for number, one in enumerate(given["jobs"])
         ]
         self.no_timer, self.no_metrics = marks(given["no_timer"]), marks(given["no_metrics"])
-        self.jumps, self.crashes = given["jumps"], given["crashes"]
+        self.jumps, self.crashes, self.every = given["jumps"], given["crashes"], given["every"]
         self.store: dict[EpisodeKey, Episode] = {}
         self.done: list[Done] = []
         self.cancelled: list[Cancelled] = []
 
     def run(self) -> None:
-        for number, minute in enumerate(range(0, MINUTES, EVERY)):
+        for number, minute in enumerate(range(0, MINUTES, self.every)):
             if not self.no_timer[minute]:
                 self.one_pass(minute, crashes=number in self.crashes)
 
@@ -183,7 +184,18 @@ def life_of(world: list[Life], act: Act) -> Life:
     return next(life for life in world if life.job.job_id == act.job.job_id)
 
 
-def check(lives: list[Life], done: list[Done], metrics_down: np.ndarray, jumps: list[tuple[int, int]]) -> None:
+def is_whole(life: Life, begin: int, end: int) -> bool:
+    """Whether the attempt ran all of this time."""
+    pause, again = life.given["pause"], life.given["requeue"]
+    paused = pause is not None and pause[0] < end and begin < pause[0] + pause[1]
+    return begin >= 0 and not paused and (again is None or end <= again or begin >= again)
+
+
+def check(lives: list[Life], world: World) -> None:
+    done, metrics_down, jumps, every = world.done, world.no_metrics, world.jumps, world.every
+    passes = ~world.no_timer & ~metrics_down
+    for begin, _ in jumps:
+        passes[begin : begin + 60] = False
     earlier: dict[tuple, list[Done]] = {}
     for one in done:
         act = one.act
@@ -199,7 +211,12 @@ def check(lives: list[Life], done: list[Done], metrics_down: np.ndarray, jumps: 
         if act.action is StepAction.CANCEL and rule.kind is RuleKind.IDLE:
             life = life_of(lives, act)
             since = max(0, min(steps.values()) - 45)
-            assert not (life.seen & (life.value > 0))[since : one.minute].any(), "busy since the first warning"
+            looked = np.zeros(MINUTES + 1, bool)
+            for minute in range(0, one.minute + 1, every):
+                if passes[minute] and is_whole(life, minute - 45, minute):
+                    looked[minute - 45 : minute] = True
+            was_busy = looked & life.seen & (life.value > 0)
+            assert not was_busy[since : one.minute].any(), "busy since the first warning, and looked at"
         same.append(one)
 
 
@@ -229,15 +246,15 @@ def test_no_act_is_ever_wrong_whatever_happens(given_world: dict) -> None:
     world = World(given_world)
     lives = list(world.lives)
     world.run()
-    check(lives, world.done, world.no_metrics, world.jumps)
+    check(lives, world)
 
 
 def test_an_idle_world_without_faults_is_cancelled_to_the_last_job() -> None:
     """So that the properties above are not those of a policy that does nothing."""
     quiet = {"busy": [], "missing": [], "stuck": [], "pause": None, "requeue": None, "level": 0.0}
-    world = World({"jobs": [quiet] * 5, "no_timer": [], "no_metrics": [], "jumps": [], "crashes": set()})
+    world = World({"jobs": [quiet] * 5, "no_timer": [], "no_metrics": [], "jumps": [], "every": 15, "crashes": set()})
     lives = list(world.lives)
     world.run()
-    check(lives, world.done, world.no_metrics, world.jumps)
+    check(lives, world)
     assert [one.act.action for one in world.done].count(StepAction.CANCEL) == 5
     assert {one.minute for one in world.done} == {45, 75, 90}
