@@ -57,7 +57,7 @@ def free_port() -> int:
 def started(*arguments: str, folder: Path, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """The command, up to the line that says where it is; ended by TERM, and it must end well and soon."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FULLWARP_")}
-    environment |= {"FULLWARP_CACHE__DIRECTORY": str(folder / "cache"), **variables}
+    environment |= {"FULLWARP_CACHE__DIRECTORY": str(folder / "cache"), "FULLWARP_DEMO__HISTORY_DAYS": "0", **variables}
     process = subprocess.Popen(
         [FULLWARP, *arguments], cwd=folder, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -6,9 +6,9 @@ import multiprocessing
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from multiprocessing.pool import AsyncResult
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -86,13 +86,13 @@ def _made(
         for day in days:
             yield day, maker.day(day), lambda day=day: maker.carried(day)  # type: ignore[misc]
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _begin, (settings, now)) as pool:
-        waiting: list[Future[DayTables]] = []
+    # A pool whose processes end with this one, whatever they are at.
+    with multiprocessing.get_context("spawn").Pool(processes, _begin, (settings, now)) as pool:
+        waiting: list[AsyncResult[DayTables]] = []
         for place, day in enumerate(days):
             ahead = days[place + len(waiting) : place + processes + _AHEAD]
-            waiting += [pool.submit(_day, one) for one in ahead]
-            yield day, waiting.pop(0).result(), lambda day=day: pool.submit(_carried, day).result()  # type: ignore[misc]
+            waiting += [pool.apply_async(_day, (one,)) for one in ahead]
+            yield day, waiting.pop(0).get(), lambda day=day: pool.apply(_carried, (day,))  # type: ignore[misc]
 
 
 _maker: DayMaker
