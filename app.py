@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -116,10 +117,14 @@ def warm_up(app: Dash) -> None:
         response = client.get(prefix + path, environ_overrides={WARM_UP_KEY: WARM_UP_TOKEN})
         if response.status_code != 200:
             raise RuntimeError(f"warm-up of /{path} answered {response.status_code}")
-    if (sources := backing(app.server).opened) is not None:
+    own = backing(app.server)
+    if own.settings.history.directory is not None:
+        # Reports load it when they are first asked; half loaded in one thread, it breaks the JSON of all others.
+        importlib.import_module("pandas")
+    if own.opened is not None:
         from pages._efficiency_answer import ask_ahead
 
-        ask_ahead(sources)
+        ask_ahead(own.opened)
 
 
 def _before_pages(server: Flask, settings: Settings) -> None:

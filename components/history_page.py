@@ -102,6 +102,8 @@ def history_page(view: HistoryView, *, refresh_seconds: float) -> Component:
             dcc.Store(id="eff-words", data={"query": view.address.query(), "now": view.now.isoformat()}),
             dcc.Store(id="frame", data=frame_data(view.snapshot) if view.snapshot else None),
             dcc.Store(id="history-drawn"),
+            dcc.Store(id="eff-step"),
+            dcc.Store(id="eff-passed"),
             dcc.Interval(id="eff-tick", interval=round(refresh_seconds * 1000)),
         ],
         className="fw-ticking fw-history",

@@ -33,8 +33,9 @@ def layout(**query: Any) -> Component:
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
     Output("eff-body", "children"),
-    Input("eff-missing", "data"),
+    Input("eff-step", "data"),
     State("eff-words", "data"),
+    prevent_initial_call=True,
 )
 def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> list[Any]:
     """The next answers of a long range as soon as there is one more, until none is missing."""
@@ -80,3 +81,5 @@ def asked_of(query: Mapping[str, Any], now: datetime) -> AskedHistory:
 clientside_callback(
     ClientsideFunction("fw", "drawHistory"), Output("history-drawn", "data"), Input("history-figures", "data")
 )
+# a callback is not called again for what stands in its own answer: this one passes it on
+clientside_callback(ClientsideFunction("fw", "addUpOn"), Output("eff-passed", "data"), Input("eff-missing", "data"))

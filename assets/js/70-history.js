@@ -77,5 +77,13 @@
   });
   window.addEventListener("popstate", function () { if (isShown()) busy(); });
 
+  // What is missing is asked for once the last answer is shown.
+  function addUpOn(missing) {
+    if (missing && missing.left) setTimeout(function () { if (isShown()) dash_clientside.set_props("eff-step", { data: missing }); }, 50);
+    return Date.now();
+  }
+
+  window.dash_clientside = Object.assign({}, window.dash_clientside);
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { addUpOn: addUpOn });
   window.fwHistory = { go: go, changed: changed, arrived: arrived };
 })();

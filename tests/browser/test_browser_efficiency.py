@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ Look = Callable[..., Any]
 WEEK = "since=2026-03-02&until=2026-03-09"
 READY = "#plot-week svg"
 LONG = "a-user-with-a-name-that-is-longer-than-any-column-of-the-table"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libraries() -> None:
+    """As the warm-up of an app with history does: half loaded in one thread, it breaks the JSON of all others."""
+    importlib.import_module("pandas")
 
 
 @pytest.fixture(scope="module")
