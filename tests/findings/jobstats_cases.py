@@ -35,7 +35,7 @@ SKIPPED_IDS = {
     "alert-low-gpu-mem-exempt": "METRICS.md exempts no job from low use for the GPU memory that it holds",
     "tres-typed-only": SKIPPED["gpus_from_tres"],
     "throttle-wildcard": SKIPPED["throttle"],
-    "serial-top-users": "a ranking of users: a report over history",
+    "serial-top-users": "shown in tests/queries/history/test_history_cases.py",
     "running-job-no-data": "the verdict of a policy; that no finding fires without series is in test_gpu_findings.py",
 }
 
