@@ -19,6 +19,7 @@ from bench.pages import DEMO, LARGE, overview
 from bench.prometheus_here import Server, is_here, prometheus_with
 from bench.rounds import apart, in_rounds
 from bench.snapshots import SEED, Clock, Row, from_prometheus, simulated
+from bench.verdicts import verdicts
 from data.simulation import World
 
 SIZES = (50, 250, 1000)
@@ -37,6 +38,7 @@ def main() -> None:
         "load_before": round(load, 2),
         "history_year_by_user": year_by_user(),
         "measured_day": day,
+        "verdicts": verdicts(max(sizes)) if is_here() else None,
         "snapshots": snapshots,
         "help_seconds": help_seconds(),
         "demo_first_page_seconds": first_page_seconds(),

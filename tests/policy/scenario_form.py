@@ -114,8 +114,8 @@ def _line(made: Scenario, line: str, number: int) -> None:
     elif word == "missed":
         made.passes = [minute for minute in made.passes if minute not in {int(one) for one in rest.split()}]
     elif word == "at":
-        minute, *words = shlex.split(rest)
-        made.changes.append(Change(int(minute), words))
+        minute, first, *more = shlex.split(rest)
+        made.changes.append(Change(int(minute), [first, *more]))
     elif word == "expect":
         _expect(made, rest, number)
     elif "/" in word:
