@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -70,7 +71,8 @@ def child(work: Callable[[], Any], out: Path | None = None) -> int:
         try:
             found = work()
             if out is not None:
-                out.write_text(json.dumps(found, default=str, sort_keys=True))
+                text = json.dumps(found, default=str, sort_keys=True)
+                out.write_text(re.sub("anon-[0-9a-f]{12}", "anon", text))  # each run makes its own key
         except BaseException as err:
             print(repr(err), file=sys.stderr, flush=True)
             os._exit(3)
