@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from components.history_address import HistoryAddress
-from components.history_figures import Figure, chosen_cells, range_of, step_of
+from components.history_figures import STEPS, Figure, chosen_cells, doubling_step, range_of
 from components.history_words import hours_words
 from data.queries.history import Between, HeatCell, HeatMap, HistoryFilter, ReportRow
 from data.words import count, gpu_hours, number, percent
@@ -24,11 +24,12 @@ def heat_figure(found: HeatMap, chosen: HistoryFilter, address: HistoryAddress) 
         "name": _name(found),
         "xs": [f"{column * 100:g}" for column in columns],
         "ys": [f"{row:g}" for row in rows],
-        "steps": [step_of(cell.gpu_hours if cell else 0.0, most) for cell in grid],
+        "steps": [doubling_step(cell.gpu_hours if cell else 0.0, most) for cell in grid],
         "hours": [round(cell.gpu_hours, 2) if cell else 0 for cell in grid],
         "jobs": [cell.jobs if cell else 0 for cell in grid],
         "total": round(found.gpu_hours, 2),
         "top": f"{number(most)} GPU-h",
+        "low": f"{hours_words(most / 2 ** (STEPS - 1))}",
         "chosen": _chosen(columns, rows, chosen),
         "href": address.href(util=None, memory=None, limit=None),
         "table": _table(found, columns, rows, grid),

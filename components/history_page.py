@@ -19,10 +19,10 @@ from components.history_head import breadcrumb, group_switch, page_head, title_o
 from components.history_heat import heat_figure, selection_words
 from components.history_kpis import key_figures
 from components.history_panels import (
+    doubling_legend,
     figure_panel,
     hours_legend,
     nothing_to_draw,
-    ramp_legend,
     selection_foot,
     week_switch,
 )
@@ -200,7 +200,7 @@ def _heat(view: HistoryView, figures: dict[str, Figure]) -> Component:
         if any(cell.gpu_hours for cell in heat.cells)
         else nothing_to_draw("No job has both its utilization and its memory measured.")
     )
-    legend = [] if empty else [ramp_legend("mag", figure["top"])]
+    legend = [] if empty else [doubling_legend("mag", figure["low"], figure["top"])]
     return figure_panel("heat", title, figure, right=legend, foot=foot, empty=empty)
 
 
@@ -248,7 +248,7 @@ def _ranking(view: HistoryView) -> Component:
 def _table(view: HistoryView, report: Report) -> list[Component]:
     if not report.rows:
         return [data_table([], [], caption="No rows"), nothing_to_draw("No job of this range fits what is selected.")]
-    return [ranking_table(Ranking(report, view.address, view.prefix))]
+    return [ranking_table(Ranking(report, view.address, view.prefix, is_comparable(report)))]
 
 
 def _ranking_note(view: HistoryView, report: Report) -> str:

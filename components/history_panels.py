@@ -59,11 +59,12 @@ def hours_legend() -> Component:
     return html.Span(items, className="fw-part-legend")
 
 
-def ramp_legend(ramp: str, top: str, *, id: str = "") -> Component:
-    """0, the nine steps, and the value at their end."""
+def doubling_legend(ramp: str, low: str, top: str) -> Component:
+    """The end of the first step, the nine steps, and the end of the last; each is twice the one before."""
     steps = html.Span([html.I(className=f"fw-s{step}") for step in range(1, STEPS + 1)], className="fw-ramp")
-    marks = {"data-ramp": ramp, "aria-hidden": "true", **({"id": id} if id else {})}
-    return html.Span(["0", steps, html.Span(top)], className="fw-scale", **marks)
+    marks = {"data-ramp": ramp, "title": "Each step stands for twice as many GPU-hours as the one before."}
+    ends = [html.Span(low), steps, html.Span(top), html.Span("\u00d7 2", className="fw-unit")]
+    return html.Span(ends, className="fw-scale", **marks)
 
 
 def week_switch() -> Component:

@@ -97,11 +97,12 @@ def columns_of(view: str, sort: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A report as a table. `address` is where it stands; `prefix` the app's."""
+    """A report as a table. `address` is where it stands, `prefix` the app's; `has_changes`: the time before is known."""
 
     report: Report
     address: HistoryAddress
     prefix: str
+    has_changes: bool = True
 
     @property
     def by(self) -> Group:
@@ -114,7 +115,7 @@ def ranking_table(ranking: Ranking) -> Component:
     columns = [Column(GROUP_LABELS[ranking.by], sort="name", place="main"), *_about_columns(ranking.by)]
     columns += [_column(name, ranking.report.currency) for name in names]
     rows = [
-        [_name(row, ranking), *_about_cells(row, ranking), *(_cell(name, row, ranking.report) for name in names)]
+        [_name(row, ranking), *_about_cells(row, ranking), *(_cell(name, row, ranking) for name in names)]
         for row in shown_rows(ranking.report)
     ]
     return data_table(
@@ -194,11 +195,11 @@ def drill_href(address: HistoryAddress, by: Group, key: str) -> str:
     return address.href(**change)
 
 
-def _cell(name: str, row: ReportRow, report: Report) -> Any:
+def _cell(name: str, row: ReportRow, ranking: Ranking) -> Any:
     if name == "stack":
         return stack_bar(row)
     if name == "change":
-        return signed_points(share_change(row, "gpu_hours_idle"))
+        return signed_points(share_change(row, "gpu_hours_idle") if ranking.has_changes else None)
     value, unit = row.value(name), COLUMNS[name].unit
     if unit == "ratio":
         return ratio_cell(value, note=_coverage_note(name, row)) if name != "coverage" else ratio_cell(value)

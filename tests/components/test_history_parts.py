@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from components.history_address import HistoryAddress
-from components.history_figures import bins_figure, chosen_cells, trend_figure, week_figure
+from components.history_figures import bins_figure, chosen_cells, doubling_step, trend_figure, week_figure
 from components.history_head import breadcrumb, group_switch
 from components.history_heat import heat_figure, selection_words
 from components.history_kpis import key_figures
@@ -169,6 +169,11 @@ def test_a_selection_says_its_share_and_where_it_lies() -> None:
     assert selection_words(HistoryFilter(), None, 1.0) is None
 
 
+@pytest.mark.parametrize(("hours", "step"), [(0, 0), (1, 1), (3.9, 1), (4.1, 2), (128, 6), (600, 9), (1024, 9)])
+def test_each_step_of_the_map_stands_for_twice_as_much(hours: float, step: int) -> None:
+    assert doubling_step(hours, 1024.0) == step
+
+
 def test_the_map_ends_where_the_largest_gpu_of_the_site_ends() -> None:
     heat = made.heat_map()
     low = replace(heat, cells=tuple(one for one in heat.cells if (one.gpu_memory_gib.low or 0) < 40))
@@ -199,6 +204,14 @@ def test_a_row_leads_one_step_down_and_a_job_to_its_page() -> None:
     assert f"{PATH}?partition=gpu&user=psingh&by=job" in links(users)
     jobs = ranking_table(Ranking(made.people_report(replace(QUERY, by=Group.JOB)), address, "/warp/"))
     assert "/warp/jobs/48001" in links(jobs) and "train.sh" in text_of(jobs)
+
+
+def test_shares_of_idle_are_not_compared_with_half_a_time_before() -> None:
+    whole, half = (
+        text_of(ranking_table(Ranking(made.people_report(QUERY), HistoryAddress(PATH), "/", has_changes=has)))
+        for has in (True, False)
+    )
+    assert "+6.4" in whole and "+6.4" not in half
 
 
 def test_accounts_stand_below_their_parents() -> None:
