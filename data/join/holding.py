@@ -29,9 +29,10 @@ class Share:
 
 
 def shares_by_node(jobs: Iterable[Job]) -> dict[str, list[Share]]:
-    """Give the shares of all holding jobs by node name, each job once per node."""
+    """Give the shares of all holding jobs by node name, each job once per node, by job id: where devices must be
+    guessed, the same jobs always get the same ones."""
     shares: dict[str, list[Share]] = {}
-    for job in jobs:
+    for job in sorted(jobs, key=lambda job: job.job_id):
         if not holds(job):
             continue
         told: dict[str, list[NodeDevices]] = {}
