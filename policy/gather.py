@@ -29,12 +29,14 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """A reading by the devices (their keys) of the snapshot. `fault` says why there is none."""
+    """A reading by the devices (their keys) of the snapshot. `fault` says why there is none, in words for everyone;
+    `detail` is what the source said of it, for staff."""
 
     by_device: Mapping[tuple[str, str, str], DeviceSums] = field(default_factory=dict)
     interval_seconds: float | None = None
     restarts: Mapping[str, float] = field(default_factory=dict)
     fault: str = ""
+    detail: str = ""
 
     def of(self, gpu: Gpu) -> DeviceSums:
         return self.by_device.get(gpu.device.key, {})

@@ -48,7 +48,8 @@ NO_LADDERS = Ladders()
 @dataclass(frozen=True, slots=True)
 class VerdictList:
     """Verdicts that the viewer may see, worst first. `counts` by status are of everybody's jobs, `uncovered` those
-    that no rule is about. `fault` says why nothing new was measured ("" = all answered)."""
+    that no rule is about. `fault` says why nothing new was measured ("" = all answered), `detail` what the source said
+    of it, for staff alone."""
 
     time: datetime
     verdicts: tuple[JobVerdict, ...]
@@ -58,6 +59,7 @@ class VerdictList:
     wasted_gpu_hours: Mapping[str, float] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     fault: str = ""
+    detail: str = ""
     sources: tuple[SourceState, ...] = ()
 
 
@@ -67,7 +69,7 @@ def verdicts(
     """Answer with the verdict of every running GPU job that the viewer may see.
 
     Asked once per picture however many viewers there are. When the metrics do not answer, verdicts are unknown (or
-    still calculating), and `fault` says so to the staff. Raises SourceError when there is no picture at all.
+    still calculating), and `fault` says so. Raises SourceError when there is no picture at all.
     """
     whole = _everybody(sources, tuple(exemptions))
     policy, zone = sources.settings.policy, ZoneInfo(sources.settings.site_timezone)
@@ -82,7 +84,8 @@ def verdicts(
         uncovered=whole.uncovered,
         wasted_gpu_hours=whole.wasted_gpu_hours,
         rules=whole.rules,
-        fault=whole.fault if viewer.is_staff or not whole.fault else "the metrics server did not answer",
+        fault=whole.fault,
+        detail=whole.detail if viewer.is_staff else "",
         sources=tuple(scope_source(viewer, source) for source in whole.sources),
     )
 
@@ -155,7 +158,7 @@ def judge_all(
             whole, rules = covered[number]
             sure = _with_more(evidence[number], whole, judging, gpus, first, more, now)
             found[number] = judge_job(sure, rules, judging, now)
-    return _listed(snapshot, found, len(wholes), first.fault, judging)
+    return _listed(snapshot, found, len(wholes), first, judging)
 
 
 def _rules_for(whole: Whole, judging: Judging) -> tuple[Rule, ...]:
@@ -196,7 +199,7 @@ def _ask(
     try:
         return sums_of(snapshot.gpus, metrics.sums(asks, snapshot.time, nodes, restarts))
     except SourceError as err:
-        return Sums(fault=str(err))
+        return Sums(fault="the metrics server does not answer", detail=str(err))
 
 
 def _corroborated(
@@ -228,7 +231,7 @@ def _with_more(
 
 
 def _listed(
-    snapshot: ClusterSnapshot, found: Sequence[JobVerdict], running: int, fault: str, judging: Judging
+    snapshot: ClusterSnapshot, found: Sequence[JobVerdict], running: int, first: Sums, judging: Judging
 ) -> VerdictList:
     ordered = sorted(found, key=lambda one: (list(Status).index(one.status), -_wasted(one), one.job.job_id))
     wasted: dict[str, float] = defaultdict(float)
@@ -242,7 +245,8 @@ def _listed(
         uncovered=running - len(found),
         wasted_gpu_hours=dict(wasted),
         rules=tuple(rule.name for rule in judging.rules),
-        fault=fault,
+        fault=first.fault,
+        detail=first.detail,
         sources=snapshot.sources,
     )
 

@@ -43,7 +43,7 @@ def list_lines(found: VerdictList, zone: tzinfo, width: int) -> Iterator[Rendera
     totals = ", ".join(f"{found.counts[status]} {status}" for status in Status if found.counts.get(status))
     yield line((count(found.running_gpu_jobs, "running GPU job"), "bold"), f": {totals}" if totals else "")
     if found.fault:
-        yield line(("Not judged: ", "yellow"), found.fault)
+        yield line(("Not judged: ", "yellow"), found.fault, f" ({found.detail})" if found.detail else "")
     if found.uncovered:
         yield line(f"No rule is about {count(found.uncovered, 'of them', 'of them')}.")
     if found.verdicts:

@@ -27,9 +27,12 @@ from data.model import (
     Scope,
     Series,
     SourceHealth,
+    SumAsk,
+    SumsReading,
     Tres,
     Window,
     WindowReading,
+    WindowSum,
 )
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -235,6 +238,7 @@ class FakeMetrics:
     gate: threading.Event | None = None
     windows: list[tuple[tuple[str, ...], Window, Scope | None]] = field(default_factory=list)
     window_answer: WindowReading | None = None
+    sums_answer: Sequence[WindowSum] = ()
 
     def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
         self.requests += 1
@@ -252,6 +256,18 @@ class FakeMetrics:
         if self.fault is not None:
             raise self.fault
         return self.window_answer or WindowReading(window, (), 30.0)
+
+    def sums(
+        self,
+        asks: Sequence[SumAsk],
+        at: datetime,
+        nodes: frozenset[str] | None = None,
+        restarts: Sequence[float] = (),
+    ) -> SumsReading:
+        self.requests += 1
+        if self.fault is not None:
+            raise self.fault
+        return SumsReading(at, tuple(self.sums_answer), 30.0)
 
     def series(
         self, metrics: Sequence[str], window: Window, scope: Scope, step_seconds: float | None = None
