@@ -97,7 +97,7 @@ def columns_of(view: str, sort: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A report as a table. `address` is where it stands, `prefix` the app's; `has_changes`: what was before is known."""
+    """A report as a table. `address` is where it stands, `prefix` the app's; `has_changes`: the time before counts."""
 
     report: Report
     address: HistoryAddress
