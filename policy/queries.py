@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from data.errors import NotFound, SourceError
+from data.errors import FullwarpError, NotFound, SourceError
 from data.model import ClusterSnapshot, Gpu, SourceCondition, SourceState, SumAsk, SumsReading, Viewer
+from data.queries.job_report import job_report
 from data.queries.scope import may_see, scope_source
 from data.sources import Sources
 from data.words import duration
@@ -22,7 +23,7 @@ from policy.doubts import limits_of
 from policy.gather import Sums, Whole, devices_of, disagreeing_jobs, evidence_of, running_jobs, sums_of
 from policy.judge import Judging, clean_seconds, judge_job
 from policy.ladder import Episode
-from policy.model import Evidence, JobVerdict, Status
+from policy.model import Attempt, Evidence, JobVerdict, Status, attempt_of
 from policy.position import placed
 from policy.rules import Exemption, Rule, covers, rules_of
 from policy.signs import by_node, nodes_of, suspicious_nodes, troubles_of
@@ -64,18 +65,26 @@ class VerdictList:
 
 
 def verdicts(
-    viewer: Viewer, sources: Sources, *, exemptions: Sequence[Exemption] = (), ladders: Ladders = NO_LADDERS
+    viewer: Viewer,
+    sources: Sources,
+    *,
+    exemptions: Sequence[Exemption] = (),
+    ladders: Ladders = NO_LADDERS,
+    totals: Mapping[Attempt, float] | None = None,
 ) -> VerdictList:
     """Answer with the verdict of every running GPU job that the viewer may see.
 
-    Asked once per picture however many viewers there are. When the metrics do not answer, verdicts are unknown (or
-    still calculating), and `fault` says so. Raises SourceError when there is no picture at all.
+    Asked once per picture however many viewers there are. `totals` are GPU-hours wasted since the start by attempt,
+    from whoever keeps them. When the metrics do not answer, verdicts are unknown (or still calculating), and `fault`
+    says so. Raises SourceError when there is no picture at all.
     """
     whole = _everybody(sources, tuple(exemptions))
     policy, zone = sources.settings.policy, ZoneInfo(sources.settings.site_timezone)
     by_name = {rule.name: rule for rule in rules_of(policy)}
     seen = [one for one in whole.verdicts if may_see(viewer, one.job)]
     placed_here = [placed(one, by_name, ladders.episodes, ladders.acting_since, policy, zone) for one in seen]
+    if totals:
+        placed_here = [replace(one, wasted_gpu_hours_total=totals.get(attempt_of(one.job))) for one in placed_here]
     return VerdictList(
         time=whole.time,
         verdicts=tuple(placed_here),
@@ -98,7 +107,7 @@ def verdict(
     exemptions: Sequence[Exemption] = (),
     ladders: Ladders = NO_LADDERS,
 ) -> JobVerdict:
-    """Answer for one running job, by its raw or written id (123, 123_7, 123+1).
+    """Answer for one running job, by its raw or written id (123, 123_7, 123+1), with its waste since the start.
 
     Raises NotFound for a job that does not run, has no GPU, is covered by no rule or may not be seen.
     """
@@ -107,11 +116,21 @@ def verdict(
     by_written = [one for one in found if one.job.display_id == text]
     by_raw = [one for one in found if str(one.job.job_id) == text or str(one.job.het_job_id) == text.split("+")[0]]
     for one in (*by_written, *by_raw):
-        return one
+        return replace(one, wasted_gpu_hours_total=_wasted_since_start(viewer, sources, one))
     raise NotFound(
         f"There is no verdict on job {text[:60]}: it does not run with GPUs, no rule covers it, or you may not see it",
         hint=f"See `fullwarp job {text[:60]}` for what is known of it.",
     )
+
+
+def _wasted_since_start(viewer: Viewer, sources: Sources, one: JobVerdict) -> float | None:
+    """From the job's report, which is kept a while; None where it is not measured or not there."""
+    try:
+        report = job_report(viewer, sources, one.job.display_id)
+    except FullwarpError:
+        return None
+    is_same = report.job.start_time == one.job.start_time
+    return report.hours.wasted if is_same and report.hours is not None and not report.faults else None
 
 
 def _everybody(sources: Sources, exemptions: tuple[Exemption, ...]) -> VerdictList:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from data.model import ClusterSnapshot, Job
+from data.model import Job
 from data.sources import Sources
 from policy.decide import Act
 from policy.model import JobVerdict, Status, attempt_of
@@ -29,20 +29,20 @@ class Checked:
 
 
 def recheck(sources: Sources, act: Act, now: datetime, exemptions: Sequence[Exemption] = ()) -> Checked:
-    """Read the job again, and judge it by raw samples up to `now`.
+    """Read the jobs again, and judge this one by raw samples up to `now`.
 
     It must be the same attempt of the same user, running, and still low by the act's rule. Raises SourceError when
     Slurm or the metrics do not answer: then nothing may be done.
     """
-    parts = sources.scheduler.job(str(act.job.het_job_id or act.job.job_id))
-    same = next((job for job in parts if attempt_of(job) == attempt_of(act.job)), None)
+    rows = sources.scheduler.jobs().rows
+    same = next((job for job in rows if attempt_of(job) == attempt_of(act.job)), None)
     if same is None:
         return Checked("it is no longer there, or was started anew")
     if same.user != act.job.user:
         return Checked("it is another user's", same)
     if not same.is_running:
         return Checked(f"it is {same.state}", same)
-    picture = _with_fresh(sources.live.snapshot(), parts, now)
+    picture = replace(sources.live.snapshot(), jobs=rows, time=now)
     found = judge_all(sources.settings, RawSums(sources.metrics), picture, tuple(exemptions), frozenset({same.job_id}))
     judged = next((one for one in found.verdicts if attempt_of(one.job) == attempt_of(same)), None)
     named = None if judged is None else next((one for one in judged.verdicts if one.rule == act.rule), None)
@@ -54,13 +54,3 @@ def recheck(sources: Sources, act: Act, now: datetime, exemptions: Sequence[Exem
     if step is not None and (named.idle_seconds or 0.0) < step:
         return Checked("it was busy meanwhile", same, judged)
     return Checked("", same, judged)
-
-
-def _with_fresh(snapshot: ClusterSnapshot, parts: Sequence[Job], now: datetime) -> ClusterSnapshot:
-    """The picture at `now`, with the parts of the job as they were just read; what only the list knows is kept."""
-    fresh = {attempt_of(job): job for job in parts}
-    jobs = tuple(
-        replace(fresh[key], devices=fresh[key].devices or job.devices) if (key := attempt_of(job)) in fresh else job
-        for job in snapshot.jobs
-    )
-    return replace(snapshot, jobs=jobs, time=now)
