@@ -119,5 +119,5 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def test_no_code_waits_to_be_written() -> None:
-    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
     assert [named(path) for path in SOURCES if marks.search(path.read_text(encoding="utf-8"))] == []
