@@ -112,6 +112,13 @@ def test_page_function_and_exports_give_the_same_numbers(web_app: Any, behind: A
     assert total.value("gpu_hours_allocated") == pytest.approx(40 + 20 + 6 + 400 + 20)
 
 
+def test_a_report_says_what_its_time_before_stands_on(behind: Any) -> None:
+    query = asked(since="2026-03-03", until="2026-03-04", by="user").table
+    before = report(STAFF, behind, query).before
+    assert before is not None and before.first is not None and f"{before.first}" == "2026-03-02"
+    assert report(STAFF, behind, replace(query, compare=False)).before is None
+
+
 def test_users_see_their_own_and_the_cluster_without_names(web_app: Any, behind: Any) -> None:
     tree = page(web_app, ALICE)
     assert [row[0] for row in rows_of(tree)] == ["alice"]

@@ -31,7 +31,8 @@ def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
     if not query.compare:
         return found
     earlier = replace(query, since=query.since - query.length, until=query.since)
-    return _compared(found, ask(viewer, sources, earlier, summed))
+    before, state = ask(viewer, sources, earlier, lambda question: (summed(question), question.state))
+    return replace(_compared(found, before), before=state)
 
 
 def report_of(question: Question) -> Report:
