@@ -76,7 +76,7 @@ def forget(
 
     asked: Asked = context.obj
     settings = load(asked.config, is_demo=asked.is_demo).settings
-    with writing(_directory(settings.history.directory), wait_seconds=wait) as store:
+    with writing(directory_of(settings.history.directory), wait_seconds=wait) as store:
         found = forget_user(store, settings.history, user, datetime.now(UTC))
     asked.screen.show(found, forgotten_lines, as_json)
 
@@ -85,7 +85,7 @@ def _pass(asked: Asked, sources: Sources, since: datetime | None, wait: float) -
     from data.history.collector import Collector
     from data.history.store import writing
 
-    directory = _directory(sources.settings.history.directory)
+    directory = directory_of(sources.settings.history.directory)
     with writing(directory, wait_seconds=wait) as store, asked.screen.progress("Collecting") as progress:
         return Collector(sources, store, progress).run(since)
 
@@ -102,7 +102,8 @@ def _pass_in_a_row(asked: Asked, sources: Sources, since: datetime | None, wait:
         asked.screen.tell(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {numbers.written} written, {numbers.running} running")
 
 
-def _directory(directory: Path | None) -> Path:
+def directory_of(directory: Path | None) -> Path:
+    """The folder of the history. Raises SettingsError where there is none."""
     if directory is None:
         raise SettingsError(
             "history.directory is empty: there is nowhere to collect to",
