@@ -130,9 +130,8 @@ def _against(rule: Rule, device: DeviceUse, values: Mapping[str, float], limits:
     margin = limits.active_power if rule.settings.power_margin is None else rule.settings.power_margin
     if shown.get("gpu_utilization", 0.0) > active:
         return "UTIL"
-    found = contradiction(
-        shown, gpu_model(device.model), active_signal=active, active_power=margin, is_slice=device.is_slice
-    )
+    model = gpu_model(device.model) if "power_watts" in shown else None
+    found = contradiction(shown, model, active_signal=active, active_power=margin, is_slice=device.is_slice)
     if found is not None or device.is_slice:
         return found
     busy = next((name for name in LINKS if shown.get(name, 0.0) > limits.active_link), None)

@@ -27,11 +27,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule in seconds; `settings` holds what it matches and exempts."""
+    """One rule in seconds; `settings` holds what it matches and exempts.
+
+    `windows` up to now are what the rule needs, shortest first: the one of a mean, or one for each idle step.
+    """
 
     name: str
     settings: RuleSettings
     steps: tuple[Step, ...]
+    windows: tuple[float, ...]
 
     @property
     def kind(self) -> RuleKind:
@@ -44,13 +48,6 @@ class Rule:
     @property
     def acts(self) -> bool:
         return self.settings.mode is RuleMode.ACT
-
-    @property
-    def windows(self) -> tuple[float, ...]:
-        """Windows up to now that the rule needs, shortest first: the one of a mean, or one for each idle step."""
-        if self.kind is RuleKind.MEAN:
-            return ((self.settings.window_minutes or 0.0) * MINUTE,)
-        return tuple(step.at_seconds for step in self.steps)
 
     @property
     def grace_seconds(self) -> float:
@@ -120,7 +117,9 @@ def _rule(name: str, given: RuleSettings) -> Rule:
         notice = step.notice_minutes
         seconds = (at - steps[-1].at_seconds if steps else 0.0) if notice is None else notice * MINUTE
         steps.append(Step(step.action, at, seconds))
-    return Rule(name, given, tuple(steps))
+    if given.kind is RuleKind.MEAN:
+        return Rule(name, given, tuple(steps), ((given.window_minutes or 0.0) * MINUTE,))
+    return Rule(name, given, tuple(steps), tuple(step.at_seconds for step in steps))
 
 
 def covers(rule: Rule, job: Job, policy: PolicySettings, models: Iterable[str | None] = ()) -> bool:

@@ -77,9 +77,9 @@ class Life:
         self.stuck = marks(self.given["stuck"])
         shown = np.where(self.seen, self.value, 0.0)
         self.counts, self.totals, self.highs = (
-            np.concatenate([[0.0], np.cumsum(part)]) for part in (self.seen, shown, shown > 0)
+            np.concatenate([[0.0], np.cumsum(part)]).tolist() for part in (self.seen, shown, shown > 0)
         )
-        self.work = np.concatenate([[0.0], np.cumsum(self.stuck * 0.5)])
+        self.work = np.concatenate([[0.0], np.cumsum(self.stuck * 0.5)]).tolist()
 
     def at(self, minute: int) -> Job | None:
         """The job as Slurm tells it."""
