@@ -8,9 +8,10 @@ from components.history_address import HistoryAddress
 from components.history_figures import STEPS, Figure, chosen_cells, doubling_step, range_of
 from components.history_words import hours_words
 from data.queries.history import Between, HeatCell, HeatMap, HistoryFilter, ReportRow
-from data.words import count, gpu_hours, number, percent
+from data.words import THIN_SPACE, count, gpu_hours, number, percent
 
 _LEAST_ROWS = 4
+NO_BREAK = "\u202f"  # a number of a sentence stays on one line
 
 
 def heat_figure(found: HeatMap, chosen: HistoryFilter, address: HistoryAddress) -> Figure:
@@ -53,7 +54,8 @@ def selection_words(chosen: HistoryFilter, selected: ReportRow | None, total: fl
         return f"Jobs with {where}", ""
     hours, jobs = selected.value("gpu_hours_allocated") or 0.0, int(selected.value("jobs") or 0)
     share = f"{percent(hours / total)} of all: " if total > 0 else ""
-    return f"{share}{gpu_hours(hours)} in {count(jobs, 'job')}", f"with {where}"
+    said = f"{share}{gpu_hours(hours)} in {count(jobs, 'job')}"
+    return said.replace(THIN_SPACE, NO_BREAK), f"with {where}"
 
 
 def _side(name: str, between: Between | None, scale: float, unit: str) -> str:

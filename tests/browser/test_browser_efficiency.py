@@ -17,6 +17,7 @@ from tests.services.web import STAFF, USER, Web, open_still
 Look = Callable[..., Any]
 WEEK = "since=2026-03-02&until=2026-03-09"
 READY = "#plot-week svg"
+SLOW = 60_000  # a machine that runs other tests
 LONG = "a-user-with-a-name-that-is-longer-than-any-column-of-the-table"
 
 
@@ -24,6 +25,7 @@ LONG = "a-user-with-a-name-that-is-longer-than-any-column-of-the-table"
 def libraries() -> None:
     """As the warm-up of an app with history does: half loaded in one thread, it breaks the JSON of all others."""
     importlib.import_module("pandas")
+    expect.set_options(timeout=SLOW)
 
 
 @pytest.fixture(scope="module")

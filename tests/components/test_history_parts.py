@@ -164,7 +164,7 @@ def test_a_selection_says_its_share_and_where_it_lies() -> None:
     figure = heat_figure(made.heat_map(), chosen, HistoryAddress(PATH, {"util": "0-20", "memory": "-16"}))
     assert figure["chosen"] == [0, 0, 1, 1] and figure["href"] == PATH
     words = selection_words(chosen, made.row("x", 17900.0, 0.1, 9000.0), 198412.0)
-    assert words is not None and words[0].startswith("9.0 % of all: 17\u2009900 GPU-h")
+    assert words is not None and words[0].startswith("9.0 % of all: 17\u202f900 GPU-h")
     assert words[1] == "with UTIL 0–20 % and GPU MEM 0–16 GiB"
     assert selection_words(HistoryFilter(), None, 1.0) is None
 
