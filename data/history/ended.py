@@ -42,8 +42,8 @@ def work_of(store: HistoryStore, found: Rows[Job], span: Slice, settings: Histor
     """Choose the attempts whose end lies in [start, end) of the slice."""
     start, end = span
     inside = {job.key: job for job in found.rows if job.end_time is not None and start <= job.end_time < end}
-    ended = tuple(job for job in inside.values() if job.submit_time is not None and job.start_time is not None)
-    unkeyed = tuple(f"job {job.display_id}: no submit or start time" for job in inside.values() if job not in ended)
+    ended = tuple(job for job in inside.values() if None not in job.key)
+    unkeyed = tuple(f"job {job.display_id}: no submit or start time" for job in inside.values() if None in job.key)
     known = known_attempts(store, day_of(start), ended)
     late = timedelta(days=settings.late_usage_days)
     todo = [job for job in ended if needs_work(job, known.get(job.key), late)]
