@@ -2,8 +2,9 @@
 a scope one for all metrics.
 
 Reading raw samples is exact and fine up to a few million; beyond that the server adds up raw ranges itself
-(`*_over_time`). The share of idle samples is exact where the extremes decide it (all idle, none idle); between
-them it comes from a subquery at the scrape interval, which the server fills over gaps of up to 5 minutes.
+(`*_over_time`). The number of idle samples is exact where the extremes decide it (all idle, none idle); between them
+it comes from a subquery at the scrape interval, which the server fills over gaps of up to 5 minutes. That costs more
+than all else, so it is asked only of the metrics whose idleness anybody reads; of the others it stays unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What the server added up for one device under one job label, in the metric's unit."""
+    """What the server added up for one device under one job label, in the metric's unit. `idle_count` None = not
+    known."""
 
     metric: str
     node: str
@@ -45,7 +47,7 @@ class Sums:
     count: int
     minimum: float
     maximum: float
-    idle_count: int
+    idle_count: int | None
 
 
 def can_be_summed(bound: BoundDialect, metric: Metric) -> bool:
@@ -80,7 +82,7 @@ def _parts(
         for stat, function in _FUNCTIONS.items():
             each = " or ".join(f"{function}({series}[{length}])" for series in selectors)
             yield marked(f"max by ({labels}) ({each})", f"{metric.name}:{stat}")
-        if metric.idle_epsilon is not None:
+        if metric.tells_idle and metric.idle_epsilon is not None:
             steps = f"[{length}:{milliseconds(interval)}]"
             idle = (f"({series} <= bool {metric.idle_epsilon / term.scale!r})" for series in selectors)
             each = " or ".join(f"avg_over_time({one}{steps})" for one in idle)
@@ -113,13 +115,14 @@ def together(parts: Iterable[Sums]) -> list[Sums]:
 
 
 def _added(first: Sums, second: Sums) -> Sums:
+    idle = None if first.idle_count is None or second.idle_count is None else first.idle_count + second.idle_count
     return replace(
         first,
         sum=first.sum + second.sum,
         count=first.count + second.count,
         minimum=min(first.minimum, second.minimum),
         maximum=max(first.maximum, second.maximum),
-        idle_count=first.idle_count + second.idle_count,
+        idle_count=idle,
     )
 
 
@@ -133,9 +136,17 @@ def is_doubtful(sums: Sums, term: Term, metric: Metric) -> bool:
 def _sums(metric: Metric, term: Term, node: str, device: Device, job: str | None, stats: dict[str, float]) -> Sums:
     count = int(stats["count"])
     low, high = stats["minimum"] * term.scale, stats["maximum"] * term.scale
-    epsilon = -math.inf if metric.idle_epsilon is None else metric.idle_epsilon
-    idle = 0 if low > epsilon else count if high <= epsilon else round(count * stats.get("idle", 0.0))
+    idle = _idle(metric, count, low, high, stats.get("idle"))
     return Sums(metric.name, node, device, job, stats["sum"] * term.scale, count, low, high, idle)
+
+
+def _idle(metric: Metric, count: int, low: float, high: float, share: float | None) -> int | None:
+    """Idle samples; None where neither the extremes nor the server tell."""
+    if metric.idle_epsilon is None or low > metric.idle_epsilon:
+        return 0
+    if high <= metric.idle_epsilon:
+        return count
+    return None if share is None else round(count * share)
 
 
 def marked(expression: str, stat: str) -> str:

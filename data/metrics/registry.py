@@ -10,7 +10,8 @@ class Metric:
     """`unit` is the unit inside (ratio = 0..1); `label` the name on screen; `help` one line in words.
 
     `is_counter` metrics are summed as increases. `is_host` metrics belong to a (job, node), not to a device.
-    `idle_epsilon` is the largest value of an idle sample (None = idleness is not read from this metric).
+    `idle_epsilon` is the largest value of an idle sample (None = the metric says nothing of idleness);
+    `tells_idle` = its idle share is read (reports take it from UTIL, or GR in its place): it is dear to ask for.
     `is_whole_card` values are repeated on every MIG slice and count once.
     """
 
@@ -20,14 +21,15 @@ class Metric:
     help: str
     maximum: float | None = None
     idle_epsilon: float | None = None
+    tells_idle: bool = False
     is_counter: bool = False
     is_host: bool = False
     is_whole_card: bool = False
     is_derived: bool = False
 
 
-def _ratio(name: str, label: str, help: str, epsilon: float = 0.001) -> Metric:
-    return Metric(name, label, "ratio", help, maximum=1.0, idle_epsilon=epsilon)
+def _ratio(name: str, label: str, help: str, epsilon: float = 0.001, *, tells_idle: bool = False) -> Metric:
+    return Metric(name, label, "ratio", help, maximum=1.0, idle_epsilon=epsilon, tells_idle=tells_idle)
 
 
 _ROWS = (
@@ -36,11 +38,13 @@ _ROWS = (
         "UTIL",
         "Share of time in which at least one kernel ran; not how much of the GPU it used.",
         0.0,
+        tells_idle=True,
     ),
     _ratio(
         "graphics_engine_activity",
         "GR",
         "Share of time the compute engine was busy; stands in for UTIL on MIG slices.",
+        tells_idle=True,
     ),
     _ratio("sm_activity", "SM", "Share of cycles in which an SM had at least one warp, averaged over the SMs."),
     Metric(

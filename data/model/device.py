@@ -99,7 +99,8 @@ class WindowStat:
     """Raw samples of one series within a window, summed up.
 
     `device` is None for host metrics (cpu_seconds, memory_used_bytes ...) of a (job, node).
-    For counters (cpu_seconds, energy_joules) `sum` is the increase. Coverage is not here: it needs the job's span.
+    For counters (cpu_seconds, energy_joules) `sum` is the increase. `idle_count` is None where it is not known (the
+    server added up a metric from which nobody reads idleness). Coverage is not here: it needs the job's span.
     """
 
     metric: str
@@ -110,7 +111,7 @@ class WindowStat:
     count: int
     minimum: float
     maximum: float
-    idle_count: int
+    idle_count: int | None
 
     @property
     def mean(self) -> float | None:

@@ -29,6 +29,7 @@ class _Sums:
     def add(self, key: _Key, stat: WindowStat) -> None:
         old = self.found.get(key)
         if old is not None:
+            idle = None if old.idle_count is None or stat.idle_count is None else old.idle_count + stat.idle_count
             stat = WindowStat(
                 stat.metric,
                 stat.node,
@@ -38,7 +39,7 @@ class _Sums:
                 old.count + stat.count,
                 min(old.minimum, stat.minimum),
                 max(old.maximum, stat.maximum),
-                old.idle_count + stat.idle_count,
+                idle,
             )
         self.found[key] = stat
 

@@ -55,6 +55,30 @@ def test_sums_counts_and_extremes_are_those_of_the_samples_with_start_but_withou
 
 
 @pytest.mark.parametrize(
+    ("name", "values", "idle"),
+    [
+        ("gpu_utilization", [0, 50], 10),
+        ("graphics_engine_activity", [0, 0.5], 10),
+        ("sm_activity", [0, 0.5], None),
+        ("sm_activity", [0, 0], 20),
+        ("sm_activity", [0.1, 0.5], 0),
+    ],
+)
+def test_idle_samples_of_a_sum_are_counted_only_where_somebody_reads_them(
+    case: Case, monkeypatch: pytest.MonkeyPatch, name: str, values: list[float], idle: int | None
+) -> None:
+    monkeypatch.setattr(prometheus_window, "RAW_LIMIT", -1)
+    fields = {
+        "gpu_utilization": UTIL,
+        "graphics_engine_activity": "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+        "sm_activity": "DCGM_FI_PROF_SM_ACTIVE",
+    }
+    case.write(dcgm(fields[name], hpc_job="5"), grid(20), values * 10)
+    (stat,) = case.stats([name], span(T0, T0 + 600))
+    assert (stat.count, stat.idle_count) == (20, idle)
+
+
+@pytest.mark.parametrize(
     ("start", "end", "count"), [(0, 30, 1), (0, 31, 2), (1, 30, 0), (30, 60, 1), (0.001, 30.001, 1)]
 )
 def test_edges_are_exact_to_the_millisecond(case: Case, start: float, end: float, count: int) -> None:
