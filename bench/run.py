@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from bench.collected import collected, summaries_read
 from bench.commands import first_page_seconds, help_seconds
 from bench.history import year_by_user
 from bench.measured_day import measured_day
@@ -37,6 +38,8 @@ def main() -> None:
         "cores": os.cpu_count(),
         "load_before": round(load, 2),
         "history_year_by_user": year_by_user(),
+        "collected": collected(),
+        "js1_summaries": summaries_read(),
         "measured_day": day,
         "verdicts": verdicts(max(sizes)) if is_here() else None,
         "snapshots": snapshots,

@@ -11,6 +11,7 @@ import pytest
 from data.errors import SourceUnreachable
 from data.history.known import METRICS_FAILED
 from data.history.state import read_states
+from data.metrics.grid import Grid
 from data.sources import NoMetrics
 from tests.history.small_cluster import NOON, SmallCluster, doubled, ended, running, summary
 from tests.live.builders import FakeMetrics
@@ -171,6 +172,18 @@ def test_between_wide_passes_little_is_asked_for(cluster: SmallCluster) -> None:
     cluster.scheduler.calls.clear()
     later(cluster, timedelta(minutes=1))
     assert cluster.scheduler.calls.count("finished_jobs") == 1
+
+
+@pytest.mark.parametrize("count", [1, 400])
+def test_requests_do_not_depend_on_the_number_of_jobs(cluster: SmallCluster, count: int) -> None:
+    start, end = NOON - 3 * HOUR, NOON - HOUR
+    cluster.done = [ended(number, start, end, admin_comment=summary(0.5)) for number in range(count)]
+    cluster.metrics = FakeMetrics()
+    asked: list[object] = []
+    cluster.metrics.grid = lambda *given, **_: (asked.append(given), Grid(given[2], (), 300.0))[1]
+    assert cluster.collect().written == count
+    assert cluster.scheduler.calls.count("finished_jobs") == 3
+    assert len(asked) == 1
 
 
 def test_the_mark_does_not_move_while_slurm_is_down(cluster: SmallCluster) -> None:
