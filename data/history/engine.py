@@ -56,6 +56,7 @@ class HistoryEngine:
         try:
             cursor = opened.base.cursor()
             try:
+                cursor.execute("SET enable_progress_bar = false")  # it would be printed into the answer
                 yield cursor
             finally:
                 cursor.close()
