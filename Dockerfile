@@ -10,6 +10,7 @@ ENV PYTHONUNBUFFERED=1 \
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY app.py cli.py settings.py identity.py ./
+COPY api api
 COPY commands commands
 COPY configuration configuration
 COPY pages pages
@@ -18,7 +19,7 @@ COPY terminal terminal
 COPY policy policy
 COPY data data
 COPY assets assets
-RUN pip install -c constraints.txt '.[redis]' && rm -rf /src/*
+RUN pip install -c constraints.txt '.[postgres,redis]' && rm -rf /src/*
 
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/fullwarp fullwarp
 USER 10001

@@ -6,6 +6,7 @@ import functools
 import importlib
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     connect_frame(app)
     add_search(server, prefix)
     add_gpu_line(server, prefix)
+    _add_api(server, settings)
     add_headers(app, [theme])
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)
@@ -129,11 +131,16 @@ def warm_up(app: Dash) -> None:
 
 def _before_pages(server: Flask, settings: Settings) -> None:
     """The gate comes first, so that nothing that Dash adds is reached without identity."""
+    from api.bearer import Bearers
+
     prefix = settings.serve.url_prefix
     own = backing(server)
+    bearers = Bearers(settings, lambda: datetime.now(UTC))
 
     def viewer_of(request: Request) -> Viewer | None:
         try:
+            if bearers.is_sent(request):
+                return bearers.viewer(request, own.associations())
             return request_viewer(request.environ, settings.identity, own.associations())
         except Unidentified as err:
             log.info("401 %s: %s", request.path, err)
@@ -141,6 +148,16 @@ def _before_pages(server: Flask, settings: Settings) -> None:
 
     close_gate(server, prefix, viewer_of)
     add_health_routes(server, prefix, lambda: own.opened is not None)
+
+
+def _add_api(server: Flask, settings: Settings) -> None:
+    from api.rates import Rates
+    from api.routes import Standing, add_api
+
+    own, is_shared = backing(server), settings.cache.kind == "redis"
+    redis_url = settings.cache.redis_url.get_secret_value() if is_shared else ""
+    rates = Rates(settings.api.requests_per_minute, settings.serve.workers, redis_url)
+    add_api(server, Standing(settings.serve.url_prefix, product_version(), rates, lambda: own.sources))
 
 
 def _layout(settings: Settings) -> Component:

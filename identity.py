@@ -10,6 +10,7 @@ import re
 import socket
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -59,6 +60,19 @@ def demo_viewer(settings: IdentitySettings, associations: Iterable[Association] 
     if not settings.demo_user:
         return _viewer("demo", Role.STAFF, settings, associations, "the demo shows everything")
     return make_viewer(settings.demo_user, settings, associations, nss=False)
+
+
+def token_viewer(
+    user: str, role: Role, settings: IdentitySettings, associations: Iterable[Association] = ()
+) -> Viewer:
+    """The viewer of a token of the API: what its user may now, and less where the token's `role` is less.
+
+    Groups that only a proxy tells are not known here.
+    """
+    found = make_viewer(user, settings, associations, nss=settings.kind is not IdentityKind.DEMO)
+    if role is Role.STAFF:
+        return found
+    return replace(found, role=Role.USER, matched="the token has the role user")
 
 
 def make_viewer(

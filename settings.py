@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from configuration.api import ApiSettings
 from configuration.applications import ApplicationSettings
 from configuration.checks import known_zone
 from configuration.history import HistorySettings
@@ -21,8 +22,10 @@ from configuration.racks import RackSettings
 from configuration.section import Section, secret_text
 from configuration.serving import CacheSettings, ServeSettings
 from configuration.slurm import SlurmKind, SlurmSettings
+from configuration.state import StateSettings
 
 __all__ = [
+    "ApiSettings",
     "ApplicationSettings",
     "CacheSettings",
     "DemoSettings",
@@ -44,6 +47,7 @@ __all__ = [
     "Settings",
     "SlurmKind",
     "SlurmSettings",
+    "StateSettings",
     "StepAction",
     "StepSettings",
     "secret_text",
@@ -78,6 +82,8 @@ class Settings(BaseSettings):
     applications: ApplicationSettings = ApplicationSettings()
     history: HistorySettings = HistorySettings()
     policy: PolicySettings = PolicySettings()
+    state: StateSettings = StateSettings()
+    api: ApiSettings = ApiSettings()
     demo: DemoSettings = DemoSettings()
 
     @classmethod

@@ -15,9 +15,10 @@ import orjson
 UNLIMITED = "unlimited"
 
 
-def to_json(answer: object) -> bytes:
-    """Indented JSON with sorted sets; None = not known or not measured, times in UTC, infinity "unlimited"."""
-    return orjson.dumps(_plain(answer), option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
+def to_json(answer: object, *, is_indented: bool = True) -> bytes:
+    """JSON with sorted sets; None = not known or not measured, times in UTC, infinity "unlimited"."""
+    indent = orjson.OPT_INDENT_2 if is_indented else 0
+    return orjson.dumps(_plain(answer), option=indent | orjson.OPT_UTC_Z)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 
 from rich.console import RenderableType
@@ -48,20 +48,6 @@ NODE_COLUMNS = (
     Column("MODEL", is_wide=True),
     Column("REASON", is_wide=True),
 )
-
-
-def status_answer(found: Overview) -> Mapping[str, object]:
-    """What `--json` prints: totals and what needs attention, without the rows of nodes, GPUs and jobs."""
-    shown = found.snapshot
-    return {
-        "cluster": shown.cluster,
-        "time": shown.time,
-        "is_past": shown.is_past,
-        "unknown": shown.unknown,
-        "totals": found.totals,
-        "attention": found.attention,
-        "sources": shown.sources,
-    }
 
 
 def status_lines(found: Overview, zone: tzinfo, width: int) -> Iterator[RenderableType]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from data.attention import Attention, attention
-from data.model import ClusterSnapshot, NodeFilter, Viewer
+from data.model import ClusterSnapshot, NodeFilter, SourceState, Viewer
 from data.narrowing import FilterOptions, filter_options, narrow
 from data.queries.scope import scope_snapshot
 from data.sources import Sources
@@ -21,6 +21,27 @@ class Overview:
     totals: Totals
     options: FilterOptions
     attention: tuple[Attention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatus:
+    """Totals and what needs attention, without the rows of nodes, GPUs and jobs."""
+
+    cluster: str
+    time: datetime
+    is_past: bool
+    unknown: tuple[str, ...]
+    totals: Totals
+    attention: tuple[Attention, ...]
+    sources: tuple[SourceState, ...]
+
+
+def status_of(found: Overview) -> ClusterStatus:
+    """The status that an overview holds."""
+    shown = found.snapshot
+    return ClusterStatus(
+        shown.cluster, shown.time, shown.is_past, shown.unknown, found.totals, found.attention, shown.sources
+    )
 
 
 def overview(

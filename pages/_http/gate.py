@@ -37,7 +37,7 @@ def close_gate(server: Flask, prefix: str, viewer_of: ViewerOf) -> None:
             return None
         viewer = _viewer(viewer_of)
         if viewer is None:
-            return unauthorized()
+            return unauthorized(is_api=f"{request.path}/".startswith(f"{prefix}api/"))
         g.fullwarp_viewer = viewer
         return None
 
@@ -49,9 +49,9 @@ def _viewer(viewer_of: ViewerOf) -> Viewer | None:
     return viewer_of(request)
 
 
-def unauthorized() -> ResponseReturnValue:
+def unauthorized(*, is_api: bool = False) -> ResponseReturnValue:
     """401 as a page for people and as JSON for scripts."""
-    if request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
+    if not is_api and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
         page = message_page(
             "Not signed in",
             "Fullwarp was not told who you are. It takes your name from the web server in front of it.",
@@ -59,4 +59,4 @@ def unauthorized() -> ResponseReturnValue:
         )
         return Response(page, status=401, mimetype="text/html")
     error = {"code": "unauthorized", "message": "No identity.", "hint": "Sign in through the portal."}
-    return jsonify({"error": error}), 401
+    return jsonify({"error": error}), 401, {"WWW-Authenticate": "Bearer"} if is_api else {}

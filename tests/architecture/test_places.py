@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("commands", "configuration", "pages", "components", "terminal", "policy", "data")
+PACKAGES = ("api", "commands", "configuration", "pages", "components", "terminal", "policy", "data")
 MODULES = ("app", "cli", "settings", "identity")
 OURS = {*PACKAGES, *MODULES}
 MAY_IMPORT = {

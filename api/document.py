@@ -1,0 +1,82 @@
+"""The OpenAPI 3.1 document, put together by apispec from the operations and their schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apispec import APISpec
+
+from api.operations import OPERATIONS, Operation
+from api.schemas import REFERENCE, Schemas, make_schemas
+
+FORM = "application/json"
+PROBLEMS = {
+    "400": "A parameter is wrong.",
+    "401": "Nobody is named.",
+    "404": "There is none, it may not be seen, or it cannot be known.",
+    "429": "Too many requests.",
+    "503": "A source does not answer.",
+    "504": "A source did not answer in time.",
+}
+ABOUT = (
+    "The answers of Fullwarp's pages and commands as JSON. Ratios are 0..1, times are UTC; every number has its unit "
+    "in its name or in x-unit. null is not known or not measured, never 0. Who asks sees what they may see."
+)
+
+
+def make_document(server: str, version: str, schemas: Schemas | None = None) -> dict[str, Any]:
+    """The document of the API that lives below `server`, such as /fullwarp/api/v1."""
+    made = schemas or make_schemas()
+    spec = APISpec(
+        title="Fullwarp",
+        version=version,
+        openapi_version="3.1.0",
+        info={"description": ABOUT},
+        servers=[{"url": server}],
+        security=[{"token": []}, {}],
+    )
+    spec.components.security_scheme(
+        "token", {"type": "http", "scheme": "bearer", "description": "From `fullwarp token create`."}
+    )
+    for name, schema in made.components.items():
+        spec.components.schema(name, schema)
+    for one in OPERATIONS:
+        spec.path(f"/{one.path}", operations={"get": _operation(one, made)})
+    document: dict[str, Any] = spec.to_dict()
+    return document
+
+
+def _operation(one: Operation, made: Schemas) -> dict[str, Any]:
+    return {
+        "operationId": one.name,
+        "summary": one.summary,
+        "parameters": [_parameter(one, name, made) for name in one.parameters.model_fields],
+        "responses": {
+            "200": {
+                "description": "The answer.",
+                "headers": {"ETag": {"schema": {"type": "string"}, "description": "For If-None-Match."}},
+                "content": {FORM: {"schema": made.answers[one.name]}},
+            },
+            "304": {"description": "As it was: If-None-Match has the mark of the answer."},
+            **{code: _problem(words, made) for code, words in PROBLEMS.items()},
+        },
+    }
+
+
+def _parameter(one: Operation, name: str, made: Schemas) -> dict[str, Any]:
+    field = one.parameters.model_fields[name]
+    is_in_path = name in one.in_path
+    schema = dict(made.parameters[(one.name, name)])
+    if not is_in_path and not field.is_required() and "$ref" not in schema:
+        schema["default"] = field.default
+    found = {"name": name, "in": "path" if is_in_path else "query", "required": is_in_path, "schema": schema}
+    return found | ({"description": field.description} if field.description else {})
+
+
+def _problem(words: str, made: Schemas) -> dict[str, Any]:
+    return {"description": words, "content": {FORM: {"schema": made.failure}}}
+
+
+def name_of(reference: str) -> str:
+    """The component that a reference points to."""
+    return reference.removeprefix(REFERENCE.format(model=""))

@@ -1,0 +1,20 @@
+"""Where the web app keeps what people give it: tokens of the API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+
+from configuration.section import Section
+
+
+class StateSettings(Section):
+    directory: Path | None = Field(
+        None, description="Folder of the SQLite file with the tokens of the API; empty and no url = no tokens."
+    )
+    url: SecretStr = Field(
+        SecretStr(""),
+        description="A database instead, such as postgresql+psycopg://fullwarp@host/fullwarp; better in url_file.",
+    )
+    url_file: Path | None = Field(None, description="File that holds the url.")

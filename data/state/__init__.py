@@ -1,0 +1,1 @@
+"""The application store: what people give the web app, in SQLite or PostgreSQL. Opened when first asked for."""

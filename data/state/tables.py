@@ -1,0 +1,22 @@
+"""The tables of the application store, as the newest migration leaves them. Times are UTC, in seconds since 1970."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Date, MetaData, String, Table
+
+METADATA = MetaData()
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", String(16), primary_key=True),
+    Column("secret_sha256", String(64), nullable=False),
+    Column("user", String(128), nullable=False, index=True),
+    Column("role", String(16), nullable=False),
+    Column("note", String(200), nullable=False),
+    Column("created_by", String(128), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    Column("last_used_day", Date),
+)
