@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import SourceUnreachable
+from data.history.condition import history_condition
 from data.history.known import METRICS_FAILED
 from data.history.state import read_states
 from data.metrics.grid import Grid
@@ -249,3 +250,20 @@ def test_impossible_values_stay_in_the_flags_and_out_of_the_hours(cluster: Small
     assert {"end before start", "negative elapsed time"} <= set(row["flags"])
     assert (row["gpu_hours_allocated"] or 0.0) == 0.0
     assert numbers.flagged["end before start"] == 1
+
+
+def test_health_can_say_when_it_was_collected_and_what_is_damaged(cluster: SmallCluster) -> None:
+    assert history_condition(cluster.directory).is_empty
+    cluster.done = [ended(1, NOON - 3 * HOUR, NOON - HOUR)]
+    cluster.collect()
+    (path,) = cluster.directory.glob("jobs/*/*.parquet")
+    path.write_bytes(path.read_bytes()[:50])
+    found = history_condition(cluster.directory)
+    assert (found.passed_at, found.first_day, found.days["jobs"]) == (NOON, date(2026, 3, 10), 1)
+    assert [one.path for one in found.damaged] == [path] and found.set_aside == ()
+    assert found.collectors[0].last.unmeasured == 1
+    cluster.now += 2 * HOUR
+    cluster.collect()
+    found = history_condition(cluster.directory)
+    assert found.damaged == () and len(found.set_aside) == 1
+    assert len(cluster.rows("jobs")) == 1, "what Slurm still knows is collected anew"
