@@ -17,7 +17,13 @@
       one.setAttribute("height", box.h / box.up * (range[3] - range[1] + 1));
     });
   }
-  function show(target) { put(target, target.fwFigure.chosen); say(target, null); }
+  // The map may be drawn anew while somebody drags, when another panel's answer comes: the drag goes on over it.
+  function show(target) {
+    var range = drag ? sides(drag.from, drag.to) : null;
+    put(target, range || target.fwFigure.chosen);
+    say(target, range);
+  }
+  function map() { var target = document.getElementById("plot-heat"); return target && target.fwBox ? target : null; }
 
   function span(starts, from, to, open) { return starts[from] + "-" + (to + 1 < starts.length ? starts[to + 1] : open); }
   function say(target, range) {
@@ -50,25 +56,23 @@
     event.preventDefault();
     target.focus({ preventScroll: true });
     window.fwFigures.hide();
-    drag = { target: target, from: cell(target.fwBox, at), to: cell(target.fwBox, at) };
-    put(target, sides(drag.from, drag.to));
-    say(target, sides(drag.from, drag.to));
+    drag = { from: cell(target.fwBox, at), to: cell(target.fwBox, at) };
+    show(target);
   });
   document.addEventListener("pointermove", function (event) {
-    if (!drag) return;
-    var box = drag.target.fwBox, frame = drag.target.getBoundingClientRect();
+    var target = drag && map();
+    if (!target) return;
+    var box = target.fwBox, frame = target.getBoundingClientRect();
     var x = Math.floor((event.clientX - frame.left - box.x) / box.w * box.across), y = Math.floor((box.y + box.h - (event.clientY - frame.top)) / box.h * box.up);
     drag.to = [Math.min(box.across - 1, Math.max(0, x)), Math.min(box.up - 1, Math.max(0, y))];
-    put(drag.target, sides(drag.from, drag.to));
-    say(drag.target, sides(drag.from, drag.to));
+    show(target);
   });
   document.addEventListener("pointerup", function () {
-    if (!drag) return;
-    var done = drag;
+    var done = drag, target = drag && map();
     drag = null;
-    choose(done.target, sides(done.from, done.to));
+    if (target) choose(target, sides(done.from, done.to));
   });
-  document.addEventListener("pointercancel", function () { if (drag) show(drag.target); drag = null; });
+  document.addEventListener("pointercancel", function () { drag = null; if (map()) show(map()); });
 
   // A tap has no drag: it chooses the one cell.
   document.addEventListener("click", function (event) {

@@ -49,6 +49,14 @@ def history(web: Web, folder: Path) -> Web:
     return web
 
 
+def opened(seen: Any, url: str) -> Any:
+    """The page when the last of its answers is there."""
+    page = seen.open(url, READY)
+    page.wait_for_selector(".fw-ranking tbody tr")
+    page.wait_for_selector("#plot-heat svg")
+    return page
+
+
 def serious(page: Any) -> list[tuple[str, str]]:
     found = Axe().run(page).response["violations"]
     return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
@@ -59,7 +67,7 @@ def serious(page: Any) -> list[tuple[str, str]]:
 )
 def test_the_page_is_clean_inside_and_accessible(history: Web, look: Look, user: str, theme: str, width: int) -> None:
     seen = look(user, theme, width)
-    page = seen.open(f"{history.url}efficiency?{WEEK}", READY)
+    page = opened(seen, f"{history.url}efficiency?{WEEK}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert serious(page) == []
     page.click("[data-twin=trend]")
@@ -72,7 +80,7 @@ def test_the_page_is_clean_inside_and_accessible(history: Web, look: Look, user:
 
 def test_a_step_down_and_a_brush_are_addresses_that_back_takes_back(history: Web, look: Look) -> None:
     seen = look(STAFF)
-    page = seen.open(f"{history.url}efficiency?{WEEK}", READY)
+    page = opened(seen, f"{history.url}efficiency?{WEEK}")
     start = page.url
     frame = page.locator("#plot-heat").bounding_box()
     page.mouse.move(frame["x"] + 45, frame["y"] + frame["height"] - 45)
@@ -101,7 +109,7 @@ def test_a_step_down_and_a_brush_are_addresses_that_back_takes_back(history: Web
 
 def test_figures_answer_the_pointer_the_keys_and_the_theme(history: Web, look: Look) -> None:
     seen = look(STAFF)
-    page = seen.open(f"{history.url}efficiency?{WEEK}", READY)
+    page = opened(seen, f"{history.url}efficiency?{WEEK}")
     page.hover("#plot-trend", position={"x": 120, "y": 120})
     expect(page.locator(".fw-hist-tip")).to_contain_text("Partly used")
     page.locator("#plot-week").focus()
