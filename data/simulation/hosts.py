@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.simulation.chance import Floats, Ints, key_of, mix, units, word
+from data.simulation.chance import Floats, Ints
 from data.simulation.describe import COMPANION_SHARE, Share, lane_of, share_of
 from data.simulation.hardware import Machine
-from data.simulation.sampling import lay
+from data.simulation.sampling import lay, lay_edges
 from data.simulation.spans import without
 from data.simulation.world import Ref, World, has_companion
 
@@ -28,7 +28,6 @@ class HostSpan:
     begin: float
     share: Share
     suspended: tuple[float, float]
-    key: int
     seen: tuple[tuple[float, float], ...] = ()
 
 
@@ -67,8 +66,7 @@ def host_spans_of(world: World, refs: Iterable[Ref], start: float, end: float) -
         for machine, label, part in parts:
             holes = sorted([*gaps, *down.get(machine.name, ())])
             seen = tuple(without((first, last), holes))
-            key = key_of(int(jobs.key[row]), word(machine.name))
-            spans.append(HostSpan(machine, label, first, last, begin, part, suspended, key, seen))
+            spans.append(HostSpan(machine, label, first, last, begin, part, suspended, seen))
     return spans
 
 
@@ -83,6 +81,11 @@ def all_host_samples(world: World, spans: Sequence[HostSpan]) -> tuple[Ints, Flo
     return lay(world, [(row, span.machine, spell) for row, span in enumerate(spans) for spell in span.seen])
 
 
+def host_sample_edges(world: World, spans: Sequence[HostSpan]) -> tuple[Ints, Ints, Floats, Floats]:
+    """Spans with samples, how many they have, and the times of the first and the last one."""
+    return lay_edges(world, [(row, span.machine, spell) for row, span in enumerate(spans) for spell in span.seen])
+
+
 def all_host_values(spans: Sequence[HostSpan], metric: str, at: Ints, times: Floats) -> Floats:
     """What `host_values` gives, for samples of many spans."""
 
@@ -94,10 +97,8 @@ def all_host_values(spans: Sequence[HostSpan], metric: str, at: Ints, times: Flo
         running = times - column(span.begin for span in spans) - np.clip(times, off, on) + off
         return np.round(column(span.share.cores * span.share.cpu_use for span in spans) * running, 3)
     if metric == "memory_used_bytes":
-        key = mix(np.fromiter((span.key for span in spans), np.uint64, len(spans)), 251)[at]
-        grown = np.clip((times - column(span.begin for span in spans)) / 600, 0.1, 1)
-        level = grown * (1 - 0.04 * units(key, np.floor(times).astype(np.int64)))
-        return np.floor(column(span.share.memory_used_bytes for span in spans) * level / 4096) * 4096
+        grown = _memory_share(times - column(span.begin for span in spans))
+        return np.floor(column(span.share.memory_used_bytes for span in spans) * grown / 4096) * 4096
     return column(span.share.memory_bytes if metric == "memory_allocated_bytes" else span.share.cores for span in spans)
 
 
@@ -106,12 +107,17 @@ def host_values(span: HostSpan, metric: str, times: Floats) -> Floats:
     if metric == "cpu_seconds":
         return np.round(span.share.cores * span.share.cpu_use * running_seconds(span, times), 3)
     if metric == "memory_used_bytes":
-        key = mix(np.full(len(times), span.key, dtype=np.uint64), 251)
-        level = np.clip((times - span.begin) / 600, 0.1, 1) * (1 - 0.04 * units(key, np.floor(times).astype(np.int64)))
-        return np.floor(span.share.memory_used_bytes * level / 4096) * 4096
+        return np.floor(span.share.memory_used_bytes * _memory_share(times - span.begin) / 4096) * 4096
     return np.full(
         len(times), float(span.share.memory_bytes if metric == "memory_allocated_bytes" else span.share.cores)
     )
+
+
+def _memory_share(since: Floats) -> Floats:
+    """Share of its most memory that a job uses: filled in ten minutes, and a little more from hour to hour. It never
+    becomes less, so that the last sample is the largest."""
+    share: Floats = np.clip(since / 600, 0.1, 1) * (1 - 0.04 * np.exp(-since / 7200))
+    return share
 
 
 def running_seconds(span: HostSpan, times: Floats) -> Floats:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from data.simulation.chance import Floats, Ints
+from data.simulation.chance import Flags, Floats, Ints, Keys
 from data.simulation.grid import INTERVAL, numbers_between, phases, sample_times
 from data.simulation.hardware import Machine
 from data.simulation.signals import Moment, load_of, moment, tabulate
@@ -59,24 +59,63 @@ def evaluate(world: World, spans: Sequence[Span], at: Ints, time: Floats) -> Mom
     return now
 
 
-def lay(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> tuple[Ints, Floats]:
-    """Sample times of the parts: (row of each sample, time)."""
-    if not parts:
-        return np.zeros(0, dtype=np.int64), np.zeros(0)
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Parts of time in which a node was sampled, and the numbers of the scrapes that may lie in them."""
+
+    row: Ints
+    key: Keys
+    phase: Floats
+    start: Floats
+    end: Floats
+    first: Ints
+    last: Ints
+
+    def times(self, which: Ints, number: Ints) -> Floats:
+        return sample_times(self.key[which], self.phase[which], number)
+
+    def holds(self, which: Ints, time: Floats) -> Flags:
+        inside: Flags = (time >= self.start[which]) & (time < self.end[which])
+        return inside
+
+
+def _plan(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> _Plan:
     machines = {machine.name: machine for _, machine, _ in parts}
     known = {name: node_key(world, machine) for name, machine in machines.items()}
     keys = np.array([known[machine.name] for _, machine, _ in parts], dtype=np.uint64)
-    start = np.array([spell[0] for _, _, spell in parts])
-    end = np.array([spell[1] for _, _, spell in parts])
-    phase = phases(keys)
-    first, last = numbers_between(start, end, phase)
-    count = last - first
-    which = np.repeat(np.arange(len(parts)), count)
-    number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + first[which]
-    time = sample_times(keys[which], phase[which], number)
-    taken = (time >= start[which]) & (time < end[which])
+    start = np.array([spell[0] for _, _, spell in parts], dtype=np.float64)
+    end = np.array([spell[1] for _, _, spell in parts], dtype=np.float64)
     rows = np.array([row for row, _, _ in parts], dtype=np.int64)
-    return rows[which[taken]], time[taken]
+    phase = phases(keys)
+    return _Plan(rows, keys, phase, start, end, *numbers_between(start, end, phase))
+
+
+def lay(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> tuple[Ints, Floats]:
+    """Sample times of the parts: (row of each sample, time)."""
+    plan = _plan(world, parts)
+    count = plan.last - plan.first
+    which = np.repeat(np.arange(len(parts)), count)
+    number = np.arange(len(which)) + np.repeat(plan.first - np.cumsum(count) + count, count)
+    time = plan.times(which, number)
+    taken = plan.holds(which, time)
+    return (plan.row[which], time) if taken.all() else (plan.row[which[taken]], time[taken])
+
+
+def lay_edges(world: World, parts: Sequence[tuple[int, Machine, Spell]]) -> tuple[Ints, Ints, Floats, Floats]:
+    """Rows with samples, how many they have, and the times of their first and last one; a row's parts follow each
+    other. Scrapes come nearly on time: only the outermost ones can lie outside of a part."""
+    plan = _plan(world, parts)
+    which = np.flatnonzero(plan.last > plan.first)
+    first, last = plan.first[which], plan.last[which] - 1
+    first += ~plan.holds(which, plan.times(which, first))
+    last -= ~plan.holds(which, plan.times(which, last))
+    some = last >= first
+    which, first, last = which[some], first[some], last[some]
+    row = plan.row[which]
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    ends = np.append(begins[1:], len(row))[: len(begins)] - 1
+    counts = np.add.reduceat(last - first + 1, begins) if len(begins) else begins
+    return row[begins], counts, plan.times(which[begins], first[begins]), plan.times(which[ends], last[ends])
 
 
 def add_up(at: Ints, values: Floats, idle_epsilon: float | None) -> Stats:

@@ -16,9 +16,9 @@ from data.simulation.hardware import H100
 from data.simulation.spans import Span
 from data.simulation.traits import trait
 
-_NVLINK = (300e9, 450e9)
-_PCIE = (32e9, 64e9)
-_IDLE_WATTS, _OPEN_WATTS, _MOST_WATTS = (52.0, 68.0), (17.0, 22.0), (400.0, 700.0)
+NVLINK = (300e9, 450e9)
+PCIE = (32e9, 64e9)
+IDLE_WATTS, OPEN_WATTS, MOST_WATTS = (52.0, 68.0), (17.0, 22.0), (400.0, 700.0)
 _CARD_LOAD = "load of the card"
 _TRAITS = tuple(name for name in COLUMNS if name not in {"cpu", "host"})
 
@@ -50,6 +50,12 @@ class Table:
         given = np.ceil(self.traits["used"] * self.count - 1e-9)
         used: Flags = (self.ordinal < given) & (self.archetype != FREE)
         return used
+
+    @property
+    def ramp_seconds(self) -> Floats:
+        """How long a job fills the memory from its start on."""
+        longest: Floats = np.maximum(30.0, self.traits["startup"])
+        return longest
 
 
 def tabulate(spans: Sequence[Span]) -> Table:
@@ -119,17 +125,19 @@ class Moment:
         return np.zeros(len(self.at), dtype=bool) if load is None else ~np.isnan(load)
 
     def noise(self, pattern: int, amount: float) -> Floats:
-        """Factors around 1 that differ from sample to sample; those of the four patterns have nothing in common.
+        """Factors around 1 that differ from sample to sample; those of the four patterns have nothing in common."""
+        factors: Floats = 1.0 + amount * self.pattern(pattern)
+        return factors
 
-        One hash per sample gives four numbers; each pattern adds them up with signs of its own.
-        """
+    def pattern(self, pattern: int) -> Floats:
+        """Numbers of mean 0 and deviation 1: one hash per sample gives four, each pattern adds them up with signs of
+        its own."""
         name = f"noise {pattern}"
         if name not in self.known:
             first, second, third, fourth = self._lanes()
             near, far = (first + second, third + fourth) if pattern < 2 else (first - second, third - fourth)
             self.known[name] = near + far if pattern % 2 == 0 else near - far
-        factors: Floats = 1.0 + amount * self.known[name]
-        return factors
+        return self.known[name]
 
     def _lanes(self) -> list[Floats]:
         """Four numbers between -0.87 and 0.87 per sample, from one hash."""
@@ -225,11 +233,10 @@ def _copy(now: Moment) -> Floats:
     return np.round(now.value("dram_activity") * 90) / 100
 
 
-def _memory_used(now: Moment) -> Floats:
-    table, at = now.table, now.at
-    since = now.time - table.begin[at]
-    ramp = np.clip(since / np.maximum(30.0, now.trait("startup")), 0, 1)
-    share = np.where(table.is_used[at], now.trait("memory") * ramp, 0.0)
+def memory_used(table: Table, at: Ints, time: Floats) -> Floats:
+    """Bytes in use: `at` are places in the table."""
+    ramp = np.clip((time - table.begin[at]) / table.ramp_seconds[at], 0, 1)
+    share = np.where(table.is_used[at], table.traits["memory"][at] * ramp, 0.0)
     base = np.where(table.archetype[at] == FREE, 0.004, 0.006)
     total = table.total[at]
     used_bytes: Floats = np.floor(np.minimum(total, total * (base + share)) / (1 << 20)) * (1 << 20)
@@ -251,15 +258,18 @@ def load_of(now: Moment) -> Floats:
 
 
 def _power(now: Moment) -> Floats:
-    idle, most = _per_model(now, _IDLE_WATTS), _per_model(now, _MOST_WATTS)
+    idle, most = _per_model(now, IDLE_WATTS), _per_model(now, MOST_WATTS)
     on_card = now.on_card
     is_open = (now.table.archetype[now.at] != FREE) | on_card
-    opened = np.where(is_open, _per_model(now, _OPEN_WATTS), 0.0)
+    opened = np.where(is_open, _per_model(now, OPEN_WATTS), 0.0)
     load = load_of(now) if now.card_load is None else np.where(on_card, now.card_load, load_of(now))
     limit = np.where(now.within(now.table.hot), 0.7, 1.0)
-    noise = 1.0 + 0.015 * bells(mix(now.table.card_key[now.at], 225), now.tick)
+    noise = now.noise(0, 0.015)
+    if on_card.any():
+        shared = 1.0 + 0.015 * bells(mix(now.table.card_key[now.at], 225), now.tick)
+        noise = np.where(on_card, shared, noise)
     watts: Floats = (idle + opened + (most - idle) * load * limit) * noise
-    return watts.round(2)
+    return watts
 
 
 def _is_warm(now: Moment) -> Flags:
@@ -269,7 +279,7 @@ def _is_warm(now: Moment) -> Flags:
 
 
 def _temperature(now: Moment) -> Floats:
-    idle, most = _per_model(now, _IDLE_WATTS), _per_model(now, _MOST_WATTS)
+    idle, most = _per_model(now, IDLE_WATTS), _per_model(now, MOST_WATTS)
     place = 26 + 7 * units(now.table.card_key[now.at], 226)
     warm = place + 40 * (now.value("power_watts") - idle) / (most - idle)
     hot = 86.5 + 2.5 * units(mix(now.table.card_key[now.at], 227), now.tick)
@@ -297,32 +307,37 @@ def _link(name: str, peaks: tuple[float, float], pattern: int, *, alone: bool) -
         used = now.trait(name) * _per_model(now, peaks) * now.work * now.noise(pattern, 0.1)
         if not alone:
             used = np.where(now.table.count[now.at] > 1, used, 0.0)
-        return np.maximum(used, 0.0).round()
+        return np.maximum(used, 0.0)
 
     return link
 
+
+SHARES_OF_SM = {
+    "sm_occupancy": ("occupancy", 3),
+    "tensor_activity": ("tensor", 0),
+    "fp64_activity": ("fp64", 2),
+    "fp32_activity": ("fp32", 3),
+    "fp16_activity": ("fp16", 0),
+}
+"""Signals that are a share of SM: the trait that says which, and the pattern of their noise."""
 
 SIGNALS: dict[str, Callable[[Moment], Floats]] = {
     "gpu_utilization": _utilization,
     "graphics_engine_activity": _graphics,
     "sm_activity": _sm,
-    "sm_occupancy": _share_of_sm("occupancy", 3),
-    "tensor_activity": _share_of_sm("tensor", 0),
-    "fp64_activity": _share_of_sm("fp64", 2),
-    "fp32_activity": _share_of_sm("fp32", 3),
-    "fp16_activity": _share_of_sm("fp16", 0),
+    **{name: _share_of_sm(trait, pattern) for name, (trait, pattern) in SHARES_OF_SM.items()},
     "dram_activity": _dram,
     "memory_copy_utilization": _copy,
-    "gpu_memory_used_bytes": _memory_used,
+    "gpu_memory_used_bytes": lambda now: memory_used(now.table, now.at, now.time),
     "gpu_memory_total_bytes": _memory_total,
     "power_watts": _power,
     "temperature_celsius": _temperature,
     "sm_clock_hertz": _clock,
     "xid": _xid,
-    "nvlink_tx_bytes_per_second": _link("nvlink", _NVLINK, 1, alone=False),
-    "nvlink_rx_bytes_per_second": _link("nvlink", _NVLINK, 3, alone=False),
-    "pcie_tx_bytes_per_second": _link("pcie", _PCIE, 0, alone=True),
-    "pcie_rx_bytes_per_second": _link("pcie", _PCIE, 2, alone=True),
+    "nvlink_tx_bytes_per_second": _link("nvlink", NVLINK, 1, alone=False),
+    "nvlink_rx_bytes_per_second": _link("nvlink", NVLINK, 3, alone=False),
+    "pcie_tx_bytes_per_second": _link("pcie", PCIE, 0, alone=True),
+    "pcie_rx_bytes_per_second": _link("pcie", PCIE, 2, alone=True),
 }
 NOT_ON_SLICES = frozenset({"gpu_utilization", "memory_copy_utilization"})
 ENERGY = "energy_joules"

@@ -14,17 +14,18 @@ import numpy as np
 from data.history.measure.accumulate import Accumulated
 from data.history.measure.attempts import HOSTS, SAMPLES, STEPS
 from data.history.measure.pairs import OWN, Cut
-from data.history.measure.spans import Spans
-from data.history.measure.sums import starts
+from data.history.measure.spans import HOUR, Spans
+from data.history.measure.sums import HourSums, starts
 from data.history.measure.use import Bools, Floats, Ints
 from data.metrics.grid import STEP_SECONDS
 from data.metrics.registry import METRICS
 from data.simulation import World
 from data.simulation.grid import INTERVAL
-from data.simulation.hosts import HostSpan, all_host_samples, all_host_values, host_spans_of
+from data.simulation.hosts import HostSpan, all_host_samples, all_host_values, host_sample_edges, host_spans_of
+from data.simulation.laws import law_sums, memory_peaks
 from data.simulation.sampling import batches, evaluate, sampled
 from data.simulation.signals import NOT_ON_SLICES
-from data.simulation.spans import Span, spans_of_jobs
+from data.simulation.spans import NO_SPELL, Span, spans_of_jobs
 from data.simulation.world import Ref
 
 # Samples that are worked out at once: what fits into a processor's cache.
@@ -46,19 +47,35 @@ def accumulate(
     read.interval[:] = INTERVAL
     if not len(spans.jobs):
         return
-    places = list(refs)
     start, end = float(spans.start.min()), float(spans.end.max())
-    found = spans_of_jobs(world, [refs[place] for place in places], start, end)
-    held = []
-    for place, devices in zip(places, found, strict=True):
+    held = _held(read, world, refs, start, end)
+    lawful = [one for one in held if _has_laws(one, spans)]
+    for part in _parts(lawful):
+        _add_by_laws(read, world, part)
+    for part in _parts([one for one in held if not _has_laws(one, spans)]):
+        read.take(_device_cuts(world, spans, part))
+    if refs:
+        found = host_spans_of(world, list(refs.values()), start, end)
+        own = [(hosts[(span.label, span.begin)], span) for span in found]
+        _add_hosts_by_laws(read, world, [one for one in own if one[0] not in spans.holes])
+        read.take(_host_cuts(world, read, [one for one in own if one[0] in spans.holes]))
+
+
+def _held(read: Accumulated, world: World, refs: Mapping[int, Ref], start: float, end: float) -> list[_Held]:
+    """Every device of every attempt, cut to what is read of it."""
+    spans, held = read.spans, []
+    found = spans_of_jobs(world, list(refs.values()), start, end)
+    for place, devices in zip(refs, found, strict=True):
         for span in devices:
             _fit(span, float(spans.start[place]), float(spans.end[place]))
             pair = read.pairs.number(place, span.machine.name, span.unit.device, OWN, span.label)
             held.append(_Held(place, pair, span))
-    held.sort(key=lambda one: one.span.unit.device.is_slice)
-    for part in _parts(held):
-        read.take(_device_cuts(world, spans, part))
-    read.take(_host_cuts(world, read, refs, hosts))
+    return held
+
+
+def _has_laws(one: _Held, spans: Spans) -> bool:
+    """Whether sums need no sample's value: not of slices, throttled cards and suspended jobs."""
+    return not (one.span.unit.device.is_slice or one.span.hot != NO_SPELL or one.attempt in spans.holes)
 
 
 def _fit(span: Span, start: float, end: float) -> None:
@@ -71,14 +88,37 @@ def _parts(held: Sequence[_Held]) -> Iterator[Sequence[_Held]]:
     first, total = 0, 0.0
     for place, one in enumerate(held):
         total += (one.span.end - one.span.start) / INTERVAL
-        is_last_whole = (
-            place + 1 < len(held) and held[place + 1].span.unit.device.is_slice != one.span.unit.device.is_slice
-        )
-        if total > _AT_ONCE or is_last_whole:
+        if total > _AT_ONCE:
             yield held[first : place + 1]
             first, total = place + 1, 0.0
     if first < len(held):
         yield held[first:]
+
+
+def _add_by_laws(read: Accumulated, world: World, held: Sequence[_Held]) -> None:
+    """Add up hour by hour; only the utilization is looked at sample by sample."""
+    devices = [one.span for one in held]
+    at, time = sampled(world, devices)
+    if not len(at):
+        return
+    pair = np.array([one.pair for one in held], dtype=np.int64)[at]
+    hour = np.floor(time / HOUR).astype(np.int64)
+    first = starts(at, hour)
+    counts = np.diff(np.append(first, len(at))).astype(np.float64)
+    now = evaluate(world, devices, at, time)
+
+    def rows(sums: Floats, idle: Floats, maxima: Floats) -> HourSums:
+        return HourSums(pair[first], hour[first], sums, counts, idle, unread, maxima)
+
+    unread, none = np.full(len(first), np.nan), np.zeros(len(first))
+    for name in SAMPLES:
+        values = now.value(name)
+        idle = np.add.reduceat((values <= (METRICS[name].idle_epsilon or 0.0)).astype(np.float64), first)
+        read.sums.add_hours(name, rows(np.add.reduceat(values, first), idle, unread))
+    read.shapes.add(_cut(SAMPLES[0], pair, time, now.value(SAMPLES[0])), read.pairs)
+    peaks = {"gpu_memory_used_bytes": memory_peaks(now, first), "gpu_memory_total_bytes": now.table.total[at[first]]}
+    for name, sums in law_sums(now, first).items():
+        read.sums.add_hours(name, rows(sums, none, peaks.get(name, unread)))
 
 
 def _device_cuts(world: World, spans: Spans, held: Sequence[_Held]) -> Iterator[Cut]:
@@ -97,12 +137,12 @@ def _device_cuts(world: World, spans: Spans, held: Sequence[_Held]) -> Iterator[
         if name in NOT_ON_SLICES:
             kept &= ~is_slice
         if kept.any():
-            yield _cut(name, pair[at], time, now.value(name), is_raw=is_raw, kept=kept)
+            cut = _cut(name, pair[at], time, now.value(name), is_raw=is_raw)
+            yield cut if kept.all() else cut.only(kept)
 
 
-def _cut(name: str, pair: Ints, time: Floats, values: Floats, *, is_raw: bool, kept: Bools) -> Cut:
-    cut = Cut(name, pair, time, values, np.ones(len(time)), values, values, is_raw)
-    return cut if kept.all() else cut.only(kept)
+def _cut(name: str, pair: Ints, time: Floats, values: Floats, *, is_raw: bool = True) -> Cut:
+    return Cut(name, pair, time, values, np.ones(len(time)), values, values, is_raw)
 
 
 def _suspended(spans: Spans, attempt: Ints, time: Floats, step: float) -> Bools:
@@ -116,23 +156,37 @@ def _suspended(spans: Spans, attempt: Ints, time: Floats, step: float) -> Bools:
     return found
 
 
-def _host_cuts(
-    world: World, read: Accumulated, refs: Mapping[int, Ref], hosts: Mapping[tuple[str, float], int]
-) -> Iterator[Cut]:
-    pairs, spans = read.pairs, read.spans
-    found = host_spans_of(world, list(refs.values()), float(spans.start.min()), float(spans.end.max()))
-    for part in batches(found, lambda span: span.end - span.start):
-        places = [hosts[(span.label, span.begin)] for span in part]
-        owner = [
-            pairs.number(place, span.machine.name, None, OWN, span.label)
-            for place, span in zip(places, part, strict=True)
-        ]
-        at, time = all_host_samples(world, part)
-        attempt = np.array(places, dtype=np.int64)[at]
-        kept = (time >= spans.start[attempt]) & (time < spans.end[attempt])
-        at, time, attempt = at[kept], time[kept], attempt[kept]
+def _add_hosts_by_laws(read: Accumulated, world: World, own: Sequence[tuple[int, HostSpan]]) -> None:
+    """Counters add up to their last value less the first one, and memory never becomes less."""
+    found = [span for _, span in own]
+    at, count, first, last = host_sample_edges(world, found)
+    pair = _owners(read, own)[at]
+    hour = np.floor(last / HOUR).astype(np.int64)
+    unread, none = np.full(len(at), np.nan), np.zeros(len(at))
+    order = np.argsort(pair, kind="stable")
+    for name in HOSTS:
+        values, samples = all_host_values(found, name, at, last), count.astype(np.float64)
+        rows = HourSums(pair, hour, unread, samples, none, unread, values).only(order)
+        if METRICS[name].is_counter:
+            grown = values - all_host_values(found, name, at, first)
+            rows = HourSums(pair, hour, grown, samples - 1.0, none, unread, unread).only(order[count[order] > 1])
+        read.sums.add_hours(name, rows)
+
+
+def _owners(read: Accumulated, own: Sequence[tuple[int, HostSpan]]) -> Ints:
+    return np.array(
+        [read.pairs.number(place, span.machine.name, None, OWN, span.label) for place, span in own], dtype=np.int64
+    )
+
+
+def _host_cuts(world: World, read: Accumulated, own: Sequence[tuple[int, HostSpan]]) -> Iterator[Cut]:
+    spans = read.spans
+    for part in batches(own, lambda one: one[1].end - one[1].start):
+        found, owner = [span for _, span in part], _owners(read, part)
+        at, time = all_host_samples(world, found)
+        attempt = np.array([place for place, _ in part], dtype=np.int64)[at]
         for name in HOSTS:
-            yield from _host_cut(name, part, np.array(owner, dtype=np.int64), (at, time, attempt), spans)
+            yield from _host_cut(name, found, owner, (at, time, attempt), spans)
 
 
 def _host_cut(

@@ -15,7 +15,8 @@ from data.metrics.registry import METRICS
 
 @dataclass(frozen=True, slots=True)
 class HourSums:
-    """One row per (pair, UTC hour) with samples; `idle` counts idle ones, where samples were seen one by one."""
+    """One row per (pair, UTC hour) with samples; `idle` counts idle ones, where samples were seen one by one. Extremes
+    and sums that nobody reads may be NaN."""
 
     pair: Ints
     hour: Ints
@@ -24,6 +25,10 @@ class HourSums:
     idle: Floats
     minima: Floats
     maxima: Floats
+
+    def only(self, places: Ints) -> HourSums:
+        """The rows at these places, in this order."""
+        return HourSums(*(getattr(self, name)[places] for name in _NAMES))
 
 
 _NAMES = ("pair", "hour", "sums", "counts", "idle", "minima", "maxima")
@@ -38,6 +43,11 @@ class Sums:
     def add(self, cut: Cut) -> None:
         if len(cut.pair):
             self._parts[cut.metric].append(_by_hour(cut))
+
+    def add_hours(self, metric: str, rows: HourSums) -> None:
+        """Take what is added up already."""
+        if len(rows.pair):
+            self._parts[metric].append(rows)
 
     def total(self) -> dict[str, HourSums]:
         return {metric: _merged(parts) for metric, parts in self._parts.items()}
