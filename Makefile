@@ -29,6 +29,7 @@ bench: .venv/.test
 
 docs: .venv/.test
 	$(BIN)/python -m terminal.reference docs/reference
+	$(BIN)/python -m api.reference docs/reference
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import history, live, metrics, policy, report, simulated
+from commands import history, live, metrics, policy, report, simulated, tokens
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError
 
@@ -111,10 +111,22 @@ def serve(context: typer.Context) -> None:
 
     asked: Asked = context.obj
     settings = web_settings(load(asked.config, is_demo=asked.is_demo), is_demo=asked.is_demo)
+    _check_state(settings)
     for found in identity_checks(settings) if not asked.is_demo else ():
         if found.verdict is Verdict.PROBLEM:
             SCREEN.tell(f"warning: {found.text} (see `fullwarp check`)")
     _serve(settings)
+
+
+def _check_state(settings: Settings) -> None:
+    """Raise SettingsError for a store whose tables are not this version's, before anything is served."""
+    if not settings.state.is_set:
+        return
+    from data.state.store import open_store
+
+    store = open_store(settings.state)
+    if store is not None:
+        store.close()
 
 
 def _serve(settings: Settings) -> None:
@@ -189,7 +201,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, policy, history, report, simulated):
+for subject in (live, metrics, policy, history, report, simulated, tokens):
     subject.register(program)
 
 

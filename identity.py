@@ -62,9 +62,7 @@ def demo_viewer(settings: IdentitySettings, associations: Iterable[Association] 
     return make_viewer(settings.demo_user, settings, associations, nss=False)
 
 
-def token_viewer(
-    user: str, role: Role, settings: IdentitySettings, associations: Iterable[Association] = ()
-) -> Viewer:
+def token_viewer(user: str, role: Role, settings: IdentitySettings, associations: Iterable[Association] = ()) -> Viewer:
     """The viewer of a token of the API: what its user may now, and less where the token's `role` is less.
 
     Groups that only a proxy tells are not known here.

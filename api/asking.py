@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -19,13 +19,14 @@ from data.queries.history import FindingRow, Group, Report, ReportQuery, report_
 from data.queries.job_report import JobAnswer, job_answer
 from data.queries.job_series import JobSeries, job_series
 from data.queries.jobs import JobPage, jobs
-from data.queries.live import ClusterStatus, overview, status_of
+from data.queries.live import ClusterStatus, overview, snapshot, status_of
 from data.queries.metrics import MetricsTable, Question, detailed_metrics
 from data.queries.node_detail import node_view
 from data.queries.nodes import nodes
 from data.sources import Sources
 from policy.model import JobVerdict
 from policy.queries import VerdictList, verdict, verdicts
+from terminal.session import require_known
 
 _NOT_OF_QUERY = {"group", "limit", "offset"}
 _MOST_FINDINGS = 1000
@@ -65,11 +66,15 @@ class FindingList:
 
 
 def ask_status(asked: Asked, wanted: of.StatusParameters) -> ClusterStatus:
+    at = asked.moment(wanted.at)
+    _require_partitions(asked, wanted.partition, at)
     filter = NodeFilter(partitions=frozenset(wanted.partition)) if wanted.partition else None
-    return status_of(overview(asked.viewer, asked.sources, at=asked.moment(wanted.at), filter=filter))
+    return status_of(overview(asked.viewer, asked.sources, at=at, filter=filter))
 
 
 def ask_nodes(asked: Asked, wanted: of.NodesParameters) -> Part[NodeList]:
+    at = asked.moment(wanted.at)
+    _require_partitions(asked, wanted.partition, at)
     filter = NodeFilter(
         partitions=frozenset(wanted.partition),
         states=_texts(wanted.state),
@@ -78,7 +83,7 @@ def ask_nodes(asked: Asked, wanted: of.NodesParameters) -> Part[NodeList]:
         features=frozenset(wanted.feature),
         text=wanted.name,
     )
-    found = nodes(asked.viewer, asked.sources, filter, asked.moment(wanted.at))
+    found = nodes(asked.viewer, asked.sources, filter, at)
     return Part(replace(found, rows=cut(found.rows, wanted.limit, wanted.offset)), len(found.rows))
 
 
@@ -97,6 +102,7 @@ def ask_jobs(asked: Asked, wanted: of.JobsParameters) -> Part[JobPage]:
         wanted.text,
     )
     at = asked.moment(wanted.at)
+    _require_partitions(asked, wanted.partition, at)
     found = jobs(asked.viewer, asked.sources, filter, at, wanted.sort, wanted.limit, wanted.offset)
     return Part(found, found.total)
 
@@ -149,6 +155,7 @@ def ask_metrics(asked: Asked, wanted: of.MetricsParameters) -> Part[MetricsTable
 
 
 def ask_verdicts(asked: Asked, wanted: of.VerdictsParameters) -> Part[VerdictList]:
+    _require_partitions(asked, wanted.partition, None)
     found = verdicts(asked.viewer, asked.sources)
     fitting = [one for one in found.verdicts if _fits(one, wanted)]
     return Part(replace(found, verdicts=cut(fitting, wanted.limit, wanted.offset)), len(fitting))
@@ -156,6 +163,14 @@ def ask_verdicts(asked: Asked, wanted: of.VerdictsParameters) -> Part[VerdictLis
 
 def ask_verdict(asked: Asked, wanted: of.VerdictParameters) -> JobVerdict:
     return verdict(asked.viewer, asked.sources, wanted.job_id)
+
+
+def _require_partitions(asked: Asked, partitions: Sequence[str], at: datetime | None) -> None:
+    """Raise BadRequest for a partition that is not there: an empty list would read as an answer."""
+    if partitions:
+        seen = snapshot(asked.viewer, asked.sources, at=at)
+        names = {name for node in seen.nodes for name in node.partitions} | {part.name for part in seen.partitions}
+        require_known("partition", partitions, names)
 
 
 def _fits(one: JobVerdict, wanted: of.VerdictsParameters) -> bool:

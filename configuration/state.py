@@ -18,3 +18,8 @@ class StateSettings(Section):
         description="A database instead, such as postgresql+psycopg://fullwarp@host/fullwarp; better in url_file.",
     )
     url_file: Path | None = Field(None, description="File that holds the url.")
+
+    @property
+    def is_set(self) -> bool:
+        """Whether anything is kept."""
+        return self.directory is not None or self.url_file is not None or bool(self.url.get_secret_value())

@@ -86,7 +86,12 @@ def demo(demo_server: Flask) -> FlaskClient:
 
 
 @pytest.fixture(scope="session")
-def people(past: Path) -> FlaskClient:
+def people_server(past: Path) -> Flask:
     """A small cluster on which mallory has secrets."""
     settings = settings_for(past)
-    return server_of(settings, replace(open_fakes(), settings=settings, clock=lambda: COLLECTED)).test_client()
+    return server_of(settings, replace(open_fakes(), settings=settings, clock=lambda: COLLECTED))
+
+
+@pytest.fixture(scope="session")
+def people(people_server: Flask) -> FlaskClient:
+    return people_server.test_client()

@@ -73,6 +73,8 @@ def test_what_may_not_be_seen_and_what_is_not_there_are_one_answer(people: Flask
         ("nodes/gpu01?name=gpu02", 400, "bad_request"),
         ("nodes?state=nice", 400, "bad_request"),
         ("nodes?at=tomorrow", 400, "bad_request"),
+        ("nodes?partition=gpux", 400, "bad_request"),
+        ("gpu-efficiency?partition=gpux", 400, "bad_request"),
         ("jobs?sort=magic", 400, "bad_request"),
         ("reports/galaxy", 400, "bad_request"),
         ("reports/user?since=2026-03-03&until=2026-03-02", 400, "bad_request"),

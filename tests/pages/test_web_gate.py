@@ -153,3 +153,10 @@ def test_a_tick_about_a_job_that_is_not_there_changes_nothing(client_of_cluster:
 
 def test_a_tick_about_another_user_changes_nothing(client_of_cluster: FlaskClient) -> None:
     assert ask(client_of_cluster, "..user-note.children", {"user-name": "someone-else", "user-tick": 1}, USER) == 204
+
+
+@pytest.mark.parametrize(("path", "status"), [("api/v1/nope", 404), ("api", 404), ("api/v1/status", 200)])
+def test_the_api_answers_for_its_own_addresses(client: FlaskClient, path: str, status: int) -> None:
+    answer = client.get(PREFIX + path, headers=as_user(USER) | {"Accept": "text/html"})
+    assert (answer.status_code, answer.mimetype) == (status, "application/json")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from api.reference import api_page
 from data.metrics.registry import METRICS
 from data.settings_file import load_settings, setting_fields
 from settings import Settings
@@ -17,7 +18,13 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
 
 @pytest.mark.parametrize(
-    ("name", "page"), [("settings.md", settings_page()), ("metrics.md", metrics_page()), ("reports.md", reports_page())]
+    ("name", "page"),
+    [
+        ("settings.md", settings_page()),
+        ("metrics.md", metrics_page()),
+        ("reports.md", reports_page()),
+        ("api.md", api_page()),
+    ],
 )
 def test_the_page_in_the_docs_is_the_generated_one(name: str, page: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == page, "run `make docs`"
