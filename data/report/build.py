@@ -13,8 +13,8 @@ from data.efficiency.hours import device_hours
 from data.model import Job, Series, WindowReading, WindowStat
 from data.report.allocation import Allocation, allocation_of
 from data.report.gpus import Period, gpu_rows, js1_devices, with_swings
-from data.report.hosts import Hosts, hosts_of
-from data.report.join import Inventory, join_devices
+from data.report.hosts import Hosts, HostUse, hosts_of
+from data.report.join import Inventory, OwnDevice, join_devices, own_devices
 from data.report.model import GpuUse, JobReport, NodeUse, UseSource
 from data.report.notes import notes_of, summary_faults
 from data.report.summary import (
@@ -42,6 +42,14 @@ class _Measured:
     faults: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of devices beside the statistics."""
+
+    inventory: Inventory | None
+    own: Sequence[OwnDevice] | None
+
+
 def build_report(
     job: Job,
     readings: WindowReading | None = None,
@@ -54,6 +62,7 @@ def build_report(
     inventory: Inventory | None = None,
     series: Sequence[Series] = (),
     left_out_seconds: float = 0.0,
+    own: Sequence[OwnDevice] | None = None,
 ) -> JobReport:
     """Report on one attempt, running or finished.
 
@@ -61,14 +70,16 @@ def build_report(
     `readings`. Without usable ones the JS1 summary in the job's AdminComment counts, then Slurm's own numbers.
     `inventory` maps (node, Slurm's index) to a device; `series` of the utilization show how it swings. The window
     must not begin before the attempt: such a reading is left out and named in `faults`. `left_out_seconds` of the
-    window were suspended, and the statistics hold no samples of them.
+    window were suspended, and the statistics hold no samples of them. `own` are the job's devices where that is settled
+    already: `readings` then hold statistics of hosts alone.
     """
     limits_of_findings = findings or FindingLimits()
     interval = interval_seconds or (readings.interval_seconds if readings else None)
     given = [one for one in (readings, host) if one is not None and job.start_time is not None]
     usable = [one for one in given if not _is_early(one, job, interval)]
     period = _period(job, usable[0] if usable else None, now, interval, left_out_seconds)
-    report = _measured_report(job, usable, period, now, inventory, series, limits_of_findings)
+    known = _Known(inventory, own if len(usable) == len(given) else None)
+    report = _measured_report(job, usable, period, now, known, series, limits_of_findings)
     if len(usable) < len(given):
         report = replace(report, faults=(_EARLY, *report.faults))
     return replace(report, judgements=judgements(report, limits, limits_of_findings))
@@ -79,19 +90,21 @@ def _measured_report(
     readings: Sequence[WindowReading],
     period: Period,
     now: datetime,
-    inventory: Inventory | None,
+    known: _Known,
     series: Sequence[Series],
     limits: FindingLimits,
 ) -> JobReport:
     stats = tuple(stat for one in readings for stat in one.stats)
     decoded = js1.decode(job.admin_comment)
     allocation = allocation_of(job)
-    measured = _measure(job, allocation, stats, decoded.summary, period, inventory)
-    rows = with_swings(measured.rows, series, low=limits.swing_low, high=limits.swing_high)
+    measured = _measure(job, allocation, stats, decoded.summary, period, known)
+    rows = measured.rows
+    if series:
+        rows = with_swings(rows, series, low=limits.swing_low, high=limits.swing_high)
     hosts = hosts_of(job, stats, decoded.summary, period)
-    report = _assemble(job, now, period, allocation, replace(measured, rows=rows), hosts)
-    faults = (*measured.faults, *mapping_faults(rows, limits))
-    return replace(report, faults=faults, summary_outcome=decoded.outcome, notes=notes_of(decoded, report))
+    measured = _Measured(measured.source, rows, measured.overall, (*measured.faults, *mapping_faults(rows, limits)))
+    report = _assemble(job, now, period, allocation, measured, hosts)
+    return replace(report, summary_outcome=decoded.outcome, notes=notes_of(decoded, report))
 
 
 def _measure(
@@ -100,10 +113,13 @@ def _measure(
     stats: Sequence[WindowStat],
     summary: js1.Summary | None,
     period: Period,
-    inventory: Inventory | None,
+    known: _Known,
 ) -> _Measured:
     expected = expected_samples(period.seconds, period.interval_seconds)
-    joined = join_devices(job, allocation, stats, expected=expected, inventory=inventory)
+    if known.own is None:
+        joined = join_devices(job, allocation, stats, expected=expected, inventory=known.inventory)
+    else:
+        joined = own_devices(known.own, allocation)
     rows = gpu_rows(joined, allocation, period)
     if any(row.utilization is not None for row in rows):
         return _Measured(UseSource.SERIES, rows)
@@ -165,6 +181,7 @@ def _assemble(
         interval_seconds=period.interval_seconds,
         window_share=period.share if measured.source is UseSource.SERIES or hosts.source is UseSource.SERIES else 1.0,
         is_too_short=is_too_short(period.seconds, period.interval_seconds),
+        faults=measured.faults,
     )
 
 
@@ -179,16 +196,18 @@ def _nodes(rows: Sequence[GpuUse], allocation: Allocation, hosts: Hosts) -> tupl
 def _node(name: str, mine: tuple[GpuUse, ...], allocation: Allocation, hosts: Hosts) -> NodeUse:
     host = hosts.by_node.get(name)
     count = allocation.by_node.get(name)
-    use = NodeUse(
+    host = host or HostUse()
+    return NodeUse(
         name,
+        host.cores,
+        host.cpu,
+        host.memory,
+        host.coverage,
         gpu_count=count,
         gpus=mine,
         utilization=utilization_of(mine, len(mine) if count is None else count),
         gpu_memory=gpu_memory_of(mine),
     )
-    if host is None:
-        return use
-    return replace(use, cores=host.cores, cpu=host.cpu, memory=host.memory, host_coverage=host.coverage)
 
 
 def _period(job: Job, reading: WindowReading | None, now: datetime, interval: float | None, left_out: float) -> Period:

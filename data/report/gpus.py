@@ -11,7 +11,7 @@ from data.efficiency import Weight, coverage, device_hours, slice_profile
 from data.model import Device, JoinMethod, Series
 from data.report.allocation import Allocation, missing_places, weight_of
 from data.report.join import JoinedDevice
-from data.report.model import GpuUse, MetricUse, Swing
+from data.report.model import GpuUse, MetricUse, Swing, utilization_metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +99,30 @@ def _weight(one: JoinedDevice, allocation: Allocation, position: int, is_given: 
 def _row(
     one: JoinedDevice, period: Period, weight: Weight, name: str | None, *, is_given: bool, is_summary: bool
 ) -> GpuUse:
-    row = GpuUse(
+    use = _utilization(one)
+    share = None if is_summary else coverage(use.samples if use else 0, period.seconds, period.interval_seconds)
+    measured = 1.0 if is_summary else None if share is None else min(1.0, share) * period.share
+    mean, idle = (use.mean, use.idle_share) if use else (None, None)
+    return GpuUse(
         one.node,
         one.device,
         name,
         is_slice=_is_slice(one.device, name),
         metrics=one.metrics,
+        coverage=share,
         weight=weight.value,
         is_weight_known=weight.is_known,
+        hours=device_hours(period.elapsed_seconds, measured_share=measured, mean=mean, idle=idle, weight=weight.value),
         join=one.join,
         is_allocated=is_given,
         is_shared=one.is_shared or (is_given and weight.value == 0),
+        swing=one.swing,
     )
-    share = None if is_summary else _coverage(row, period)
-    measured = 1.0 if is_summary else None if share is None else min(1.0, share) * period.share
-    hours = device_hours(
-        period.elapsed_seconds, measured_share=measured, mean=row.utilization, idle=row.idle_share, weight=weight.value
-    )
-    return replace(row, coverage=share, hours=hours)
 
 
-def _coverage(row: GpuUse, period: Period) -> float | None:
-    name = row.utilization_metric
-    samples = row.metrics[name].samples if name else 0
-    return coverage(samples, period.seconds, period.interval_seconds)
+def _utilization(one: JoinedDevice) -> MetricUse | None:
+    name = utilization_metric(one.metrics, one.device)
+    return None if name is None else one.metrics[name]
 
 
 def _unseen(allocation: Allocation, seen: Counter[str], period: Period) -> list[GpuUse]:

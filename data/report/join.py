@@ -10,7 +10,7 @@ from data.efficiency import device_mean, idle_share
 from data.metrics.registry import METRICS
 from data.model import Device, Job, JoinMethod, WindowStat
 from data.report.allocation import Allocation
-from data.report.model import MetricUse
+from data.report.model import MetricUse, Swing
 
 Inventory = Mapping[tuple[str, int], Device]
 _NEAR_EDGE_SAMPLES = 2  # a neighbor's samples at the edges of the window do not make a device shared
@@ -25,6 +25,16 @@ class JoinedDevice:
     metrics: Mapping[str, MetricUse]
     join: JoinMethod
     is_shared: bool = False
+    swing: Swing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDevice:
+    """A device that is known to be the job's alone, by its label, and what was measured of it."""
+
+    device: Device
+    metrics: Mapping[str, MetricUse]
+    swing: Swing | None = None
 
 
 @dataclass(slots=True)
@@ -68,6 +78,15 @@ def join_devices(
         elif node in allocation.nodes:
             joined += _unlabeled(node, devices, allocation, indices.get(node), inventory)
     return tuple(joined)
+
+
+def own_devices(devices: Iterable[OwnDevice], allocation: Allocation) -> tuple[JoinedDevice, ...]:
+    """What `join_devices` makes of statistics that are all of the job's own label."""
+    nodes = allocation.nodes
+    order = sorted(devices, key=lambda one: (_order(nodes, one.device.node), _device_order(one.device)))
+    return tuple(
+        JoinedDevice(one.device.node, one.device, one.metrics, JoinMethod.JOB_LABEL, swing=one.swing) for one in order
+    )
 
 
 def _unlabeled(
@@ -120,14 +139,20 @@ def _uses(stats: Mapping[str, WindowStat]) -> dict[str, MetricUse]:
 
 
 def _use(stat: WindowStat) -> MetricUse:
-    facts = METRICS.get(stat.metric)
+    return metric_use(stat.metric, stat.sum, stat.count, stat.minimum, stat.maximum, stat.idle_count)
+
+
+def metric_use(
+    metric: str, total: float, count: int, minimum: float | None, maximum: float | None, idle: int | None
+) -> MetricUse:
+    """One metric of one device from its statistics."""
+    facts = METRICS.get(metric)
     if facts is not None and facts.is_counter:
-        return MetricUse(None, samples=stat.count, total=stat.sum if stat.count else None)
-    if not stat.count:
+        return MetricUse(None, samples=count, total=total if count else None)
+    if not count:
         return MetricUse(None, samples=0)
-    idle = None if facts is None or facts.idle_epsilon is None else stat.idle_count
-    mean = device_mean(stat.sum, stat.count)
-    return MetricUse(mean, stat.minimum, stat.maximum, stat.count, idle_share(idle, stat.count))
+    share = None if facts is None or facts.idle_epsilon is None else idle_share(idle, count)
+    return MetricUse(device_mean(total, count), minimum, maximum, count, share)
 
 
 def _average(devices: Sequence[Mapping[str, MetricUse]]) -> dict[str, MetricUse]:

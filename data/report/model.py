@@ -44,6 +44,16 @@ class Swing:
     high_share: float
 
 
+def utilization_metric(metrics: Mapping[str, MetricUse], device: Device | None) -> str | None:
+    """UTIL, or GR on a slice or where UTIL is absent; None = neither was measured."""
+    is_slice = device is not None and device.slice_id is not None
+    for name in ("graphics_engine_activity",) if is_slice else ("gpu_utilization", "graphics_engine_activity"):
+        use = metrics.get(name)
+        if use is not None and use.mean is not None:
+            return name
+    return None
+
+
 @dataclass(frozen=True)
 class GpuUse:
     """One GPU or slice. `device` None = allocated, and not told apart or not seen.
@@ -69,10 +79,7 @@ class GpuUse:
     @cached_property
     def utilization_metric(self) -> str | None:
         """UTIL, or GR on a slice or where UTIL is absent; None = neither was measured."""
-        names = (
-            ("graphics_engine_activity",) if self._is_seen_slice else ("gpu_utilization", "graphics_engine_activity")
-        )
-        return next((name for name in names if self.mean(name) is not None), None)
+        return utilization_metric(self.metrics, self.device)
 
     @cached_property
     def utilization(self) -> float | None:
@@ -118,10 +125,6 @@ class GpuUse:
     def maximum(self, metric: str) -> float | None:
         use = self.metrics.get(metric)
         return use.maximum if use else None
-
-    @property
-    def _is_seen_slice(self) -> bool:
-        return self.device is not None and self.device.slice_id is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from data.history.measure.accumulate import Accumulated
 from data.history.measure.clock import clock_of
 from data.history.measure.flags import flags_of
 from data.history.measure.hourly import Hourly, Readings
-from data.history.measure.reports import Reporter, stats_of, window_of
+from data.history.measure.reports import Reporter, Statistics, statistics_of, window_of
 from data.history.measure.tracks import NOWHERE, Tracks, tracks_of
 from data.history.measure.use import AttemptUse, Floats, Ints
 from data.report import JobReport, Swing, UseSource
@@ -28,13 +28,15 @@ def uses_of(read: Accumulated, reporter: Reporter) -> list[AttemptUse]:
 def _uses_of(read: Accumulated, reporter: Reporter) -> list[AttemptUse]:
     spans, sums = read.spans, read.sums.total()
     left_out = spans.suspended_seconds()
-    stats = stats_of(sums, read.pairs)
+    read_of = statistics_of(sums, read.pairs, read.shapes.swing)
     reports: dict[int, JobReport] = {}
     for attempt, job in enumerate(spans.jobs):
         known = read.interval[attempt]
         interval = None if np.isnan(known) else float(known)
         window = window_of(spans, attempt)
-        reports[attempt] = reporter.report(job, stats.get(attempt, ()), window, interval, float(left_out[attempt]))
+        reports[attempt] = reporter.report(
+            job, read_of.get(attempt, Statistics()), window, interval, float(left_out[attempt])
+        )
     clock = clock_of(spans, _elapsed(read, reports))
     tracks = tracks_of(reports, read.pairs)
     seconds = np.maximum(0.0, spans.end - spans.start) - left_out
@@ -83,9 +85,10 @@ def _chosen(tracks: Tracks, pairs: Ints, read: Accumulated) -> dict[int, list[in
 def _swings(tracks: Tracks, pairs: Ints, read: Accumulated) -> dict[int, dict[int, Swing]]:
     """How each device's utilization swung, by attempt and place in its report."""
     found: dict[int, dict[int, Swing]] = defaultdict(dict)
-    for attempt, place, pair in zip(tracks.attempt.tolist(), tracks.place.tolist(), pairs.tolist(), strict=True):
+    rows = zip(tracks.attempt.tolist(), tracks.place.tolist(), pairs.tolist(), strict=True)
+    for row, (attempt, place, pair) in enumerate(rows):
         swing = read.shapes.swing(pair)
-        if swing is not None:
+        if swing is not None and tracks.gpus[row].swing is None:
             found[attempt][place] = Swing(*swing)
     return found
 
