@@ -17,7 +17,7 @@ from data.js1 import MAX_JSON_BYTES, Decoded, GpuSummary, NodeSummary, Outcome, 
 
 
 def packed(payload: Any) -> str:
-    return "JS1:" + base64.b64encode(gzip.compress(json.dumps(payload).encode())).decode()
+    return "JS1:" + base64.b64encode(gzip.compress(json.dumps(payload).encode(), mtime=0)).decode()
 
 
 def one_node(**values: Any) -> NodeSummary:

@@ -22,7 +22,9 @@ from tests.report.job_builders import GIB, HOUR, a_job
 
 
 def report_of(nodes: Any, elapsed: float, gpus: int = 0) -> JobReport:
-    packed = base64.b64encode(gzip.compress(json.dumps({"nodes": nodes, "total_time": elapsed}).encode())).decode()
+    packed = base64.b64encode(
+        gzip.compress(json.dumps({"nodes": nodes, "total_time": elapsed}).encode(), mtime=0)
+    ).decode()
     job = a_job(gpus=gpus, nodes=tuple(nodes or ("n1",)), hours=elapsed / HOUR)
     return facts_of(replace(job, admin_comment=f"JS1:{packed}")).report
 
