@@ -15,7 +15,7 @@ import typer
 
 from commands import history, live, metrics, policy, report, simulated, tokens
 from commands.asked import AsJson, Asked
-from data.errors import FullwarpError, NotFound, SettingsError
+from data.errors import FullwarpError, NotFound, SettingsError, SourceUnreachable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -111,7 +111,6 @@ def serve(context: typer.Context) -> None:
 
     asked: Asked = context.obj
     settings = web_settings(load(asked.config, is_demo=asked.is_demo), is_demo=asked.is_demo)
-    _check_state(settings)
     for found in identity_checks(settings) if not asked.is_demo else ():
         if found.verdict is Verdict.PROBLEM:
             SCREEN.tell(f"warning: {found.text} (see `fullwarp check`)")
@@ -119,14 +118,19 @@ def serve(context: typer.Context) -> None:
 
 
 def _check_state(settings: Settings) -> None:
-    """Raise SettingsError for a store whose tables are not this version's, before anything is served."""
+    """Raise SettingsError for a store whose tables are not this version's, before anything is served. What reads it is
+    imported here, once for all workers."""
     if not settings.state.is_set:
         return
     from data.state.store import open_store
 
-    store = open_store(settings.state)
+    try:
+        store = open_store(settings.state)
+    except SourceUnreachable as err:  # pages need no store: only tokens wait until it answers
+        return SCREEN.tell(f"warning: {err}")
     if store is not None:
         store.close()
+    return None
 
 
 def _serve(settings: Settings) -> None:
@@ -134,6 +138,7 @@ def _serve(settings: Settings) -> None:
     from data.sources import open_sources
     from terminal.serving import Steps, run, url_of
 
+    _check_state(settings)
     steps = Steps(
         build=lambda: create_app(settings),
         warm_up=warm_up,

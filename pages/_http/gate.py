@@ -58,5 +58,7 @@ def unauthorized(*, is_api: bool = False) -> ResponseReturnValue:
             "Open it through your cluster's portal, or ask the cluster staff.",
         )
         return Response(page, status=401, mimetype="text/html")
-    error = {"code": "unauthorized", "message": "No identity.", "hint": "Sign in through the portal."}
+    token = "Send a valid token (Authorization: Bearer ...), or ask through the portal."
+    hint = token if is_api else "Sign in through the portal."
+    error = {"code": "unauthorized", "message": "No identity.", "hint": hint}
     return jsonify({"error": error}), 401, {"WWW-Authenticate": "Bearer"} if is_api else {}

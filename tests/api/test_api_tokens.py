@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,8 @@ def test_a_store_of_another_version_is_refused_with_what_to_do(tmp_path: Path) -
     store = opened(settings)
     with store.connection() as connection:
         connection.execute(text("update alembic_version set version_num = '9999'"))
-    for refused in (lambda: open_store(settings), lambda: upgrade_store(settings)):
+    serve = partial(cli._serve, settings_for(state=tmp_path))
+    for refused in (partial(open_store, settings), partial(upgrade_store, settings), serve):
         with pytest.raises(SettingsError, match="9999, which a newer version"):
             refused()
 
@@ -138,6 +140,16 @@ def test_a_wrong_address_is_named_without_its_password(url: str, words: str) -> 
     with pytest.raises((SettingsError, SourceUnreachable), match=words) as caught:
         open_store(StateSettings(url=SecretStr(url)))
     assert "hunter2" not in str(caught.value)
+
+
+def test_pages_are_served_while_the_store_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FILE).write_bytes(b"this is no database " * 100)
+    served: list[object] = []
+    monkeypatch.setattr("terminal.serving.run", lambda *asked: served.append(asked))
+    cli._serve(settings_for(state=tmp_path))
+    assert len(served) == 1 and "store does not answer" in capsys.readouterr().err
 
 
 def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
