@@ -121,7 +121,7 @@ def _check_state(settings: Settings) -> None:
     """Raise SettingsError for a store whose tables are not this version's, before anything is served. What reads it is
     imported here, once for all workers."""
     if not settings.state.is_set:
-        return
+        return None
     from data.state.store import open_store
 
     try:
