@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from data.errors import SourceUnreachable
@@ -48,6 +49,7 @@ class Collector:
         self._state = CollectorState()
         self._numbers = PassNumbers()
         self._cluster = ""
+        self._over: set[tuple[Any, ...]] = set()
 
     def run(self, since: datetime | None = None) -> PassNumbers:
         """Make one pass; `since` = read Slurm's records from there on, however long ago.
@@ -103,6 +105,7 @@ class Collector:
         """Attempts that ended within one slice. The mark moves when they are written."""
         found = self._sources.scheduler.finished_jobs(*span)
         work = work_of(self._store, found, span, self._settings)
+        self._over |= {job.key for job in work.ended}
         measuring = self._measuring(picture)
         moved = 0
         for first in range(0, max(1, len(work.todo)), _BLOCK):
@@ -115,9 +118,10 @@ class Collector:
             self._remember(replace(self._state, collected_until=span[1]))
 
     def _running(self, picture: Picture) -> None:
-        """The hours of running jobs since they were last measured."""
+        """The hours of running jobs since they were last measured; those that have ended since the picture was made are
+        written already, with all of their hours."""
         snapshot = picture.snapshot
-        jobs = [job for job in snapshot.jobs if holds(job) and job.start_time and job.submit_time]
+        jobs = [job for job in snapshot.jobs if holds(job) and None not in job.key and job.key not in self._over]
         begun = min((job.start_time for job in jobs if job.start_time), default=snapshot.time)
         since = self._state.measured_until or max(begun, snapshot.time - _OLDEST_RUNNING)
         measuring = self._measuring(picture)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from data.errors import SourceUnreachable
+from data.history.collector import Collector
 from data.history.condition import history_condition
 from data.history.known import METRICS_FAILED
 from data.history.state import read_states
+from data.history.store import writing
 from data.metrics.grid import Grid
 from data.sources import NoMetrics
 from tests.history.small_cluster import NOON, SmallCluster, doubled, ended, running, summary
@@ -117,6 +119,21 @@ def test_hours_of_a_running_job_are_there_before_it_ends_and_not_doubled_after(c
     later(cluster, HOUR)
     assert cluster.hours(1) == pytest.approx(3.0)
     assert doubled("usage", cluster.rows("usage")) == []
+
+
+def test_a_job_that_ended_after_the_picture_was_made_keeps_all_its_hours(cluster: SmallCluster) -> None:
+    start = NOON - 2 * HOUR
+    cluster.jobs = [running(1, start), running(2, start, 1)]
+    cluster.now += timedelta(minutes=10)
+    picture = cluster.sources().live.picture()
+    cluster.done = [ended(1, start, cluster.now + timedelta(seconds=20))]
+    cluster.now += timedelta(seconds=25)
+    sources = cluster.sources()
+    sources.live.picture = lambda: picture  # type: ignore[method-assign]
+    with writing(cluster.directory) as store:
+        Collector(sources, store).run()
+    assert cluster.hours(1) == pytest.approx(2 + 620 / 3600)
+    assert cluster.hours(2) == pytest.approx(2 + 600 / 3600)
 
 
 def test_hours_behind_an_end_that_became_known_late_are_taken_away(cluster: SmallCluster) -> None:
