@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 GIB = 1 << 30
 _GIGA = 1_000_000_000
@@ -117,6 +118,7 @@ _ROWS: tuple[tuple[str, GpuModel], ...] = (
 _PATTERNS = tuple((re.compile(pattern), model) for pattern, model in _ROWS)
 
 
+@lru_cache(maxsize=1024)
 def gpu_model(*names: str | None) -> GpuModel | None:
     """Find the model by the first of `names` that any row knows ("NVIDIA H100 80GB HBM3", "h100"); None = unknown."""
     for name in names:

@@ -12,7 +12,7 @@ import pytest
 from data.history.demo import making
 from data.history.demo.keeper import DemoHistory, demo_folder
 from data.history.demo.making import make, missing_days
-from data.history.demo.note import MADE, progress_words, read_made
+from data.history.demo.note import MADE, announce, progress_words, read_made
 from data.history.files import files
 from data.history.store import writing
 from data.settings_file import demo_settings
@@ -110,3 +110,13 @@ def test_the_demo_keeps_its_history_in_the_private_folder(monkeypatch: pytest.Mo
     assert demo_settings().history.directory == demo_folder(tmp_path / "fullwarp", 7)
     monkeypatch.setenv("FULLWARP_DEMO__HISTORY_DAYS", "0")
     assert demo_settings().history.directory is None
+
+
+def test_before_the_first_day_is_there_a_page_says_how_far_it_is(tmp_path: Path) -> None:
+    directory = tmp_path / "demo"
+    announce(directory, 90)
+    assert progress_words(directory, NOW.date()) == "The demo's history is being added up: 0 of 90 days so far."
+    made_until(directory, NOW, 1)
+    before = read_made(directory)
+    announce(directory, 90)
+    assert read_made(directory) == before and len(before.until) == 1

@@ -12,8 +12,10 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from data import js1
+from data.efficiency import coverage
 from data.history.measure import AttemptUse, attempts, jobs_table, usage_table
 from data.history.measure.settling import settle
+from data.history.measure.tracks import measured_shares
 from data.model import Device, JobUsage, NodeDevices, Tres, Window
 from tests.history.measured_samples import INTERVAL, START, Sampled, gpu, job, total, used
 
@@ -306,3 +308,11 @@ def test_rows_fit_the_schemas_and_name_the_model() -> None:
     hours = usage_table([use], collected_at=START, account_path={}).to_pylist()
     assert [hour["by_node"][0]["node"] for hour in hours] == ["n1"] * 4
     assert sum(hour["by_node"][0]["gpu_hours_used"] for hour in hours) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("samples", [0, 1, 2, 9, 10, 11, 60, 118, 119, 120, 121, 122, 200])
+@pytest.mark.parametrize(("seconds", "interval"), [(3600.0, 30.0), (59.0, 30.0), (61.0, 30.0), (3600.0, None)])
+def test_shares_of_many_devices_are_their_coverage(samples: int, seconds: float, interval: float | None) -> None:
+    one = coverage(samples, seconds, interval)
+    columns = (np.array([float(samples)]), np.array([seconds]), np.array([np.nan if interval is None else interval]))
+    assert measured_shares(*columns).tolist() == [0.0 if one is None else min(1.0, one)]

@@ -7,12 +7,12 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from data.errors import FullwarpError
-from data.history.demo.note import read_made
+from data.history.demo.note import announce, read_made
 from data.history.lease import HeldByAnother
 from settings import Settings
 
@@ -55,6 +55,8 @@ class DemoHistory:
         """Begin to make it in the background, once per process."""
         if not self._started.is_set():
             self._started.set()
+            with suppress(OSError):  # the thread says what is wrong
+                announce(self._directory, self._days)
             threading.Thread(target=self._keep, name="demo-history", daemon=True).start()
 
     def _keep(self) -> None:

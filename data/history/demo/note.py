@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -34,6 +35,13 @@ def read_made(directory: Path) -> Made:
         return Made(until, int(found["days"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Made({}, 0)
+
+
+def announce(directory: Path, days: int) -> None:
+    """Say that `days` days will be made, where nothing is said yet: also before the first one is there."""
+    directory.mkdir(parents=True, exist_ok=True, mode=0o750)
+    with suppress(FileExistsError), (directory / MADE).open("x", encoding="utf-8") as note:
+        note.write(made_text({}, days))
 
 
 def made_text(until: dict[date, datetime], days: int) -> str:

@@ -12,7 +12,7 @@ from data.history.measure.clock import Clock
 from data.history.measure.settling import settle
 from data.history.measure.spans import HOUR
 from data.history.measure.sums import HourSums
-from data.history.measure.tracks import NOWHERE, Tracks, measured_share
+from data.history.measure.tracks import NOWHERE, Tracks, measured_shares
 from data.history.measure.use import Bools, Floats, Hours, Ints, per_owner
 from data.report import JobReport
 
@@ -120,14 +120,7 @@ class Hourly:
         sums, counts, _ = self._scattered(name, pair)
         samples = cells.total(counts, len(pair))
         given = cells.total(cells.room, len(pair))
-        share = np.array(
-            [
-                measured_share(n, self._read.seconds[a], None if np.isnan(i) else i)
-                for n, a, i in zip(
-                    samples.tolist(), tracks.attempt.tolist(), self._read.interval[tracks.attempt].tolist(), strict=True
-                )
-            ]
-        )
+        share = measured_shares(samples, self._read.seconds[tracks.attempt], self._read.interval[tracks.attempt])
         mean = _ratio(cells.total(sums, len(pair)), samples)
         flat = np.array([np.nan if (known := gpu.mean(name)) is None else known for gpu in tracks.gpus])
         is_flat = (pair == NOWHERE) & ~np.isnan(flat)

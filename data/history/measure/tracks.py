@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.efficiency import coverage
+from data.efficiency.coverage import MIN_INTERVALS
 from data.history.columns import RATE_METRICS, RATIO_METRICS
 from data.history.measure.pairs import BARE, OWN, Pairs
 from data.history.measure.sums import HourSums
@@ -85,7 +85,12 @@ def _pair(pairs: Pairs, attempt: int, gpu: GpuUse, kind: int) -> int:
     return NOWHERE if found is None else found
 
 
-def measured_share(samples: float, seconds: float, interval: float | None) -> float:
-    """Share of the time of which a metric was measured, at most 1; 0 where that cannot be known."""
-    share = coverage(round(samples), seconds, interval)
-    return 0.0 if share is None else min(1.0, share)
+def measured_shares(samples: Floats, seconds: Floats, interval: Floats) -> Floats:
+    """Share of the time of which each was measured, as `coverage` tells it, at most 1; 0 where that cannot be known
+    (an interval of NaN, too short)."""
+    is_known = (interval > 0) & np.isfinite(interval) & np.isfinite(seconds)
+    expected = np.maximum(0.0, np.floor(np.where(is_known, seconds, 0.0) / np.where(is_known, interval, 1.0)))
+    seen = np.rint(samples)
+    share = np.where(np.abs(seen - expected) <= 1, 1.0, np.maximum(0.0, seen) / np.maximum(expected, 1.0))
+    shares: Floats = np.where(expected >= MIN_INTERVALS, np.minimum(1.0, share), 0.0)
+    return shares
