@@ -19,7 +19,7 @@ from tests.api.conftest import BASE, STAFF, named
 # The document cannot say which texts are times or ids, and which of two times comes first.
 EXCLUDED = ("positive_data_acceptance",)
 # Each form of such a question costs the engine a second to plan.
-FEWER = {"reports/{group}": 3, "findings": 3}
+FEWER = {"reports/{group}": 2, "findings": 2}
 
 
 @pytest.fixture(scope="module")
