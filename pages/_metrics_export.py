@@ -23,6 +23,8 @@ def _export(form: str) -> Response:
     own = backing()
     try:
         asked = parse_metrics_address(request.args, own.sources.clock(), own.settings.site_timezone)
+        if asked.ignored:
+            return Response("\n".join(asked.ignored) + "\n", status=400, mimetype="text/plain")
         table = detailed_metrics(viewer(), own.sources, asked.question)
     except FullwarpError as err:
         return Response(f"{err}\n", status=400 if isinstance(err, BadRequest) else 503, mimetype="text/plain")

@@ -206,6 +206,12 @@ def test_the_exports_need_a_name_and_refuse_what_cannot_be_answered(web_app: Any
     assert late.status_code == 503 and "history" in late.text
 
 
+@pytest.mark.parametrize("wrong", ["period=-1h", "since=zzz", "group=zz", "sort=zz", "at=never"])
+def test_an_export_never_answers_another_question_than_was_asked(web_app: Any, wrong: str) -> None:
+    refused = get(web_app, f"metrics.csv?{wrong}", behind=own())
+    assert refused.status_code == 400 and refused.text.startswith(wrong.partition("=")[0])
+
+
 def test_a_huge_table_shows_the_largest_rows_and_says_how_many_there_are() -> None:
     pieces = [piece(str(number), hours=number % 977 + 1) for number in range(MOST_ROWS + 500)]
     table = detailed_metrics(STAFF, sources([]), question(Group.JOB))
