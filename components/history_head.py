@@ -57,12 +57,12 @@ def breadcrumb(address: HistoryAddress) -> Component | None:
     taken = [name for name in address.words if name in STEPS]
     if not taken:
         return None
-    start = address.changed(**dict.fromkeys(taken), by=None, limit=None, util=None, memory=None)
+    start = address.changed(**dict.fromkeys(taken), by=None, limit=None, util=None, memory=None, q=None)
     parts: list[Any] = [go("All jobs", start.href())]
     for place, name in enumerate(taken):
         later = dict.fromkeys(taken[place + 1 :])
         text = _crumb(name, address.value(name))
-        here = address.href(**later, by=_after(name, address), limit=None)
+        here = address.href(**later, by=_after(name, address), limit=None, q=None)
         drop = address.href(**{name: None})
         label = {"aria-label": f"Without {name} {address.value(name)}", "title": "Take this away"}
         is_last = place == len(taken) - 1
@@ -80,7 +80,15 @@ def group_switch(address: HistoryAddress, *, has_departments: bool) -> Component
     here = address.value("by")
     shown = [one for one in GROUPS if one is not Group.DEPARTMENT or has_departments or here == one.value]
     items = [*shown, *([Group(here)] if here in {"job", "application"} else [])]
-    return _segments([(one.value, _short(one)) for one in items], here, "by", address, "Group by", limit=None)
+    return _segments([(one.value, _short(one)) for one in items], here, "by", address, "Group by", limit=None, q=None)
+
+
+def name_filter(address: HistoryAddress) -> Component:
+    """The text that the names of the rows hold; the script puts it into the address."""
+    value = address.value("q")
+    field = dbc.Input(id="eff-q", type="search", value=value, maxlength=100, autocomplete="off", placeholder="name")
+    classes = "fw-filter fw-filter-text" + (" fw-is-set" if value else "")
+    return html.Div([html.Label("Text", htmlFor="eff-q"), field], className=classes)
 
 
 def view_switch(views: Sequence[Choice], address: HistoryAddress) -> Component:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -15,7 +15,7 @@ from components.elements import icon
 from components.history_address import HistoryAddress, go
 from components.history_compare import compare_panel
 from components.history_figures import Figure, bins_figure, trend_figure, week_figure
-from components.history_head import breadcrumb, group_switch, page_head, title_of, view_switch
+from components.history_head import breadcrumb, group_switch, name_filter, page_head, title_of, view_switch
 from components.history_heat import heat_figure, selection_words
 from components.history_kpis import key_figures
 from components.history_panels import (
@@ -40,8 +40,19 @@ from components.history_table import VIEWS, Ranking, low_coverage_remark, rankin
 from components.shell import frame_data
 from components.sources_banner import ignored_banner
 from data.errors import FullwarpError
+from data.findings.advice import Advice
 from data.model import ClusterSnapshot
-from data.queries.history import Group, HeatMap, HoursByUtilization, Report, ReportQuery, Trend, WeekHours
+from data.queries.history import (
+    CommonFinding,
+    Group,
+    GroupKey,
+    HeatMap,
+    HoursByUtilization,
+    Report,
+    ReportQuery,
+    Trend,
+    WeekHours,
+)
 from data.words import count, gpu_hours, number
 
 MORE_ROWS = (100, 1000)
@@ -59,6 +70,7 @@ class HistoryParts:
     heat: HeatMap | None = None
     bins: HoursByUtilization | None = None
     week: WeekHours | None = None
+    findings: Mapping[GroupKey, CommonFinding] | None = None
     missing: tuple[str, ...] = ()
     of: int = 0
 
@@ -86,6 +98,7 @@ class HistoryView:
     error: FullwarpError | None = None
     ignored: Sequence[str] = ()
     has_departments: bool = False
+    advice: Mapping[str, Advice] = field(default_factory=dict)
     is_growing: bool = False
 
     @property
@@ -240,15 +253,36 @@ def _ranking(view: HistoryView) -> Component:
         ],
         className="fw-panel-head",
     )
-    switch = html.Div(group_switch(view.address, has_departments=view.has_departments), className="fw-group-switch")
+    switch = html.Div(
+        [
+            group_switch(view.address, has_departments=view.has_departments),
+            *([name_filter(view.address)] if by is not Group.JOB else []),
+        ],
+        className="fw-group-switch",
+    )
     inside: list[Any] = [head, switch, *_table(view, report), low_coverage_remark(report.rows), _more(view, report)]
     return html.Section(inside, className="fw-panel fw-ranking", id="eff-table")
 
 
 def _table(view: HistoryView, report: Report) -> list[Component]:
     if not report.rows:
-        return [data_table([], [], caption="No rows"), nothing_to_draw("No job of this range fits what is selected.")]
-    return [ranking_table(Ranking(report, view.address, view.prefix, is_comparable(report)))]
+        return [data_table([], [], caption="No rows"), nothing_to_draw(_nothing(view.address.value("q")))]
+    return [
+        ranking_table(
+            Ranking(
+                report,
+                view.address,
+                view.prefix,
+                is_comparable(report),
+                findings=view.parts.findings,
+                advice=view.advice,
+            )
+        )
+    ]
+
+
+def _nothing(text: str) -> str:
+    return f"No name holds “{text}”." if text else "No job of this range fits what is selected."
 
 
 def _ranking_note(view: HistoryView, report: Report) -> str:

@@ -86,7 +86,7 @@ def _day(moment: datetime) -> date:
 def waiting_words(query: ReportQuery, ready: int, parts: int) -> str:
     """What is going on while a long range is added up."""
     days = max(1, round(query.length.total_seconds() / 86_400))
-    return f"{count(days, 'day')} are being added up, {ready} of {parts} panels ready"
+    return f"{count(days, 'day')} are being added up, {ready} of {parts} parts ready"
 
 
 def _damaged(state: HistoryState, *, is_staff: bool) -> Component | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dash import dcc, html
@@ -14,9 +14,10 @@ from components.elements import icon, short_model
 from components.history_address import HistoryAddress, go
 from components.history_figures import PARTS, parts_of
 from components.history_words import hours_words, money, share_change, signed_points
-from components.job_words import job_href, state_cell, state_word
-from data.queries.history import COLUMNS, GROUP_LABELS, Group, Report, ReportRow
-from data.words import duration, number, percent
+from components.job_words import chip, job_href, state_cell, state_word
+from data.findings.advice import Advice
+from data.queries.history import COLUMNS, GROUP_LABELS, CommonFinding, Group, GroupKey, Report, ReportRow
+from data.words import count, duration, gpu_hours, number, percent
 
 VIEWS = (("hours", "Hours"), ("quality", "How well"), ("waits", "Waits and cost"))
 # where a row leads: how what is in it is grouped next
@@ -47,7 +48,16 @@ PLURALS = {
     Group.APPLICATION: "Applications",
 }
 _NUMBERS: Mapping[str, tuple[str, ...]] = {
-    "hours": ("jobs", "gpu_hours_allocated", "stack", "utilization", "gpu_hours_wasted", "gpu_hours_idle", "change"),
+    "hours": (
+        "jobs",
+        "gpu_hours_allocated",
+        "stack",
+        "utilization",
+        "gpu_hours_wasted",
+        "gpu_hours_idle",
+        "change",
+        "finding",
+    ),
     "quality": (
         "gpu_hours_allocated",
         "utilization",
@@ -84,6 +94,9 @@ _OWN = {
         help="Change of the idle share against the time before.",
         place="hidden",
     ),
+    "finding": Column(
+        "Most frequent finding", help="What most finished jobs have. A click leads to them.", place="hidden"
+    ),
 }
 
 
@@ -97,21 +110,32 @@ def columns_of(view: str, sort: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A report as a table. `address` is where it stands, `prefix` the app's; `has_changes`: the time before counts."""
+    """A report as a table. `address` is where it stands, `prefix` the app's; `has_changes`: the time before counts.
+
+    `findings` are the most frequent ones by group (None = not there yet), `advice` the words for them."""
 
     report: Report
     address: HistoryAddress
     prefix: str
     has_changes: bool = True
+    findings: Mapping[GroupKey, CommonFinding] | None = None
+    advice: Mapping[str, Advice] = field(default_factory=dict)
 
     @property
     def by(self) -> Group:
         return self.report.query.by
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns after the name; a job has no most frequent finding."""
+        return tuple(
+            one for one in _NUMBERS[self.address.value("view")] if one != "finding" or self.by is not Group.JOB
+        )
+
 
 def ranking_table(ranking: Ranking) -> Component:
     """The table; a click on a head sorts, a click on a name goes one step down."""
-    names = _NUMBERS[ranking.address.value("view")]
+    names = ranking.names
     columns = [Column(GROUP_LABELS[ranking.by], sort="name", place="main"), *_about_columns(ranking.by)]
     columns += [_column(name, ranking.report.currency) for name in names]
     rows = [
@@ -189,7 +213,7 @@ def label_of(row: ReportRow, by: Group) -> str:
 
 def drill_href(address: HistoryAddress, by: Group, key: str) -> str:
     """One step down: only what is in this row, grouped by what comes next."""
-    change: dict[str, Any] = {by.value: key, "by": NEXT[by].value, "limit": None}
+    change: dict[str, Any] = {by.value: key, "by": NEXT[by].value, "limit": None, "q": None}
     if address.value("sort").endswith("name"):
         change["sort"] = None
     return address.href(**change)
@@ -200,10 +224,31 @@ def _cell(name: str, row: ReportRow, ranking: Ranking) -> Any:
         return stack_bar(row)
     if name == "change":
         return signed_points(share_change(row, "gpu_hours_idle") if ranking.has_changes else None)
+    if name == "finding":
+        return _finding(row, ranking)
     value, unit = row.value(name), COLUMNS[name].unit
     if unit == "ratio":
         return ratio_cell(value, note=_coverage_note(name, row)) if name != "coverage" else ratio_cell(value)
     return _dash() if value is None else _TEXTS[unit](value)
+
+
+def _finding(row: ReportRow, ranking: Ranking) -> Any:
+    """The finding as a chip that leads to the jobs that have it."""
+    if ranking.findings is None:
+        return ""
+    found = ranking.findings.get((row.key, row.parent, row.level))
+    if found is None:
+        return DASH
+    known = ranking.advice.get(found.id)
+    name = known.name if known else found.id.replace("_", " ")
+    said = f"{count(found.jobs, 'job')}, {gpu_hours(found.gpu_hours)}"
+    label = {"title": f"{said}. {known.when}" if known else said}
+    if row.key is None:
+        return html.Span(chip(name), **label)
+    href = ranking.address.href(
+        **{ranking.by.value: row.key}, finding=found.id, by=Group.JOB.value, limit=None, q=None, sort=None
+    )
+    return go(chip(name), href, **label)
 
 
 _TEXTS: Mapping[str, Callable[[float], str]] = {

@@ -12,7 +12,7 @@ from components.history_table import TOTAL_COLUMNS, VIEWS, columns_of
 from data.errors import BadRequest
 from data.queries.history import Group, ReportQuery, report_query
 from data.queries.history.asking import PARAMETERS
-from pages._address import choice_of, moment_of
+from pages._address import choice_of, moment_of, text_of
 
 _TOGETHER = ("since", "until")
 _NOT_BY = frozenset({Group.NONE.value, Group.DAY.value, Group.WEEK_HOUR.value})
@@ -21,13 +21,15 @@ MOST_ROWS = 1000
 
 @dataclass(frozen=True, slots=True)
 class AskedHistory:
-    """`table` is what the ranking asks; `scope` the same without what is selected on the map, for all other panels."""
+    """`table` is what the ranking asks; `scope` the same without what is selected on the map, for all other panels.
+    `text` is what the names of the table's rows hold ("" = any)."""
 
     address: HistoryAddress
     table: ReportQuery
     now: datetime
     at: datetime | None = None
     ignored: tuple[str, ...] = ()
+    text: str = ""
 
     @property
     def scope(self) -> ReportQuery:
@@ -40,6 +42,11 @@ class AskedHistory:
         """Whether nothing that is chosen names people or their jobs."""
         none: frozenset[str] = frozenset()
         return replace(self.scope.filter, partitions=none, qos=none, models=none, sizes=none).is_empty
+
+    @property
+    def wants_findings(self) -> bool:
+        """Whether the table has a column of the most frequent finding."""
+        return self.address.value("view") == "hours" and self.table.by is not Group.JOB
 
     @property
     def has_selection(self) -> bool:
@@ -57,6 +64,11 @@ def parse_efficiency_address(
     end = at or now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)
     words = _usable(query, end, ZoneInfo(zone), ignored)
     words["view"] = choice_of(single, "view", [key for key, _ in VIEWS], str(DEFAULTS["view"]), ignored)
+    text = text_of(single, "q")
+    if text and words.get("by") == Group.JOB.value:
+        ignored.append("q: jobs are not found by a text here. Search for a job's number, or filter by user.")
+        text = ""
+    words["q"] = text
     if at is not None:
         words["at"] = at.isoformat()
     address = HistoryAddress(path).changed(**words)
@@ -65,7 +77,7 @@ def parse_efficiency_address(
     if table.by is Group.ACCOUNT:  # a tree is cut by its branches, not by rows
         table = replace(table, limit=None)
     columns = columns_of(address.value("view"), table.sort)
-    return AskedHistory(address, replace(table, columns=columns, compare=True), end, at, tuple(ignored))
+    return AskedHistory(address, replace(table, columns=columns, compare=True), end, at, tuple(ignored), text)
 
 
 def _usable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -15,9 +15,9 @@ import dash
 
 from components.history_page import HistoryParts, HistoryView
 from data.errors import FullwarpError, SourceUnreachable
+from data.findings.advice import advice
 from data.model import ClusterSnapshot, Role, Viewer
 from data.queries import history
-from data.queries.history import ReportQuery
 from data.queries.live import snapshot
 from data.sources import Sources
 from pages._answers import scope_of
@@ -52,6 +52,7 @@ def efficiency_view(asked: AskedHistory, *, seconds: float = FIRST_SECONDS, more
         options=_options(seen),
         error=error,
         ignored=asked.ignored,
+        advice=advice(own.settings.findings),
         has_departments=own.settings.history.departments_file is not None,
         is_growing=own.sources.demo_history is not None and _is_short(parts, asked),
     )
@@ -86,18 +87,22 @@ def history_parts(who: Viewer, sources: Sources, asked: AskedHistory, seconds: f
     return HistoryParts(**found, missing=missing, of=len(makers))
 
 
-def _makers(who: Viewer, sources: Sources, asked: AskedHistory) -> Mapping[str, tuple[ReportQuery, Make]]:
+def _makers(who: Viewer, sources: Sources, asked: AskedHistory) -> Mapping[str, tuple[Hashable, Make]]:
     """The total of all jobs is that of the table, as long as nothing is selected on the map."""
     scope, own = asked.scope, replace(asked.scope, compare=False)
     step = "week" if scope.length > WEEKS_FROM else "day"
-    makers: dict[str, tuple[ReportQuery, Make]] = {}
+    makers: dict[str, tuple[Hashable, Make]] = {}
     if asked.has_selection:
         makers["total"] = scope, lambda: history.report(who, sources, scope)
-    makers["report"] = asked.table, lambda: history.report(who, sources, asked.table)
+    named = asked.table, asked.text
+    makers["report"] = named, lambda: history.report_named(who, sources, *named)
     makers["trend"] = own, lambda: history.trend(who, sources, own, step)
     makers["heat"] = own, lambda: history.heat_map(who, sources, own)
     makers["bins"] = own, lambda: history.hours_by_utilization(who, sources, own)
     makers["week"] = own, lambda: history.week_hours(who, sources, own)
+    if asked.wants_findings:
+        plain = replace(asked.table, columns=(), sort="name", limit=None, compare=False)
+        makers["findings"] = plain, lambda: history.common_findings(who, sources, plain)
     if not who.is_staff and asked.is_public:
         makers["cluster"] = own, lambda: history.cluster_report(who, sources, own)
     return makers

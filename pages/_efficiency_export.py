@@ -34,7 +34,7 @@ def _export(form: str) -> Response:
         return Response("\n".join(asked.ignored) + "\n", status=400, mimetype="text/plain")
     query = replace(asked.table, limit=None, columns=DEFAULT_COLUMNS)
     try:
-        body = _body(form, query)
+        body = _body(form, query, asked.text)
     except FullwarpError as err:
         return Response(f"{err}\n", status=_status(err), mimetype="text/plain")
     name = f"fullwarp-{_NAME}-{asked.table.since:%Y-%m-%d}.{form}"
@@ -42,10 +42,10 @@ def _export(form: str) -> Response:
     return Response(body, mimetype=_KINDS[form], headers=kept)
 
 
-def _body(form: str, query: ReportQuery) -> str | bytes:
+def _body(form: str, query: ReportQuery, text: str) -> str | bytes:
     """The same as `fullwarp report` writes."""
     own, who = backing(), viewer()
-    found = history.report(who, own.sources, query)
+    found = history.report_named(who, own.sources, query, text)
     if form == "csv":
         return csv_text(found)
     if form == "parquet":

@@ -69,7 +69,8 @@ def _again(words: Mapping[str, str]) -> AskedHistory:
         moment = datetime.fromisoformat(words["now"]).astimezone(UTC)
     except ValueError as err:
         raise dash.exceptions.PreventUpdate from err
-    return asked_of(parse_qs(words["query"]), moment)
+    query = parse_qs(words["query"])
+    return asked_of({name: one[0] if len(one) == 1 else one for name, one in query.items()}, moment)
 
 
 def asked_of(query: Mapping[str, Any], now: datetime) -> AskedHistory:

@@ -63,6 +63,14 @@
     } else if (id === "eff-from" || id === "eff-to") dates();
   });
 
+  // Names are looked for while they are typed; the field keeps the keyboard.
+  var typed = null;
+  document.addEventListener("input", function (event) {
+    if (event.target.id !== "eff-q") return;
+    clearTimeout(typed);
+    typed = setTimeout(function () { if (isShown()) go(changed({ q: event.target.value.trim(), limit: "" })); }, 400);
+  });
+
   document.addEventListener("click", function (event) {
     var menu = document.querySelector("#eff-export details[open]");
     if (menu && (!menu.contains(event.target) || event.target.closest("a"))) menu.open = false;

@@ -276,7 +276,7 @@ def test_what_is_still_added_up_is_a_skeleton_and_says_how_far_it_is() -> None:
     parts = HistoryParts(trend=made.trend(), missing=("report", "heat", "bins", "week"), of=5)
     body = history_body(view(parts=parts))
     text = " ".join(text_of(part) for part in body)
-    assert "28 days are being added up, 1 of 5 panels ready" in text and "fw-bone" in repr(body)
+    assert "28 days are being added up, 1 of 5 parts ready" in text and "fw-bone" in repr(body)
     assert next(part for part in body if getattr(part, "id", "") == "eff-missing").data == {"left": 4, "ready": 1}
 
 

@@ -138,6 +138,30 @@ def test_what_one_may_not_see_looks_like_what_does_not_exist(web_app: Any, behin
     assert exported(web_app, USER, **query).text.count("\n") == 1
 
 
+def test_later_answers_keep_the_columns_that_were_asked_for(web_app: Any, behind: Any) -> None:
+    words = {"query": "view=waits&q=li&since=2026-03-02&until=2026-03-09", "now": NOW.isoformat()}
+    again = inside(web_app, STAFF, "efficiency._again", words)
+    assert (again.address.value("view"), again.text) == ("waits", "li")
+
+
+def test_a_text_narrows_the_rows_on_the_page_and_in_the_file(web_app: Any, behind: Any) -> None:
+    assert [row[0] for row in rows_of(page(web_app, STAFF, q="LI"))] == ["alice"]
+    assert [line["user"] for line in csv.DictReader(io.StringIO(exported(web_app, SAM, q="LI").text))] == ["alice"]
+    assert "No name holds “<b>”." in text_of(page(web_app, STAFF, q="<b>"))
+    refused = exported(web_app, SAM, q="1", by="job")
+    assert refused.status_code == 400 and refused.text.startswith("q: ")
+
+
+def test_a_row_names_its_most_frequent_finding_and_leads_to_the_jobs_that_have_it(web_app: Any, behind: Any) -> None:
+    tree = page(web_app, STAFF, q="i")
+    assert {row[0]: row[-1] for row in rows_of(tree)} == {"alice": "idle"}
+    links = [str(getattr(part, "href", "")) for part in tree._traverse()]
+    assert any(
+        "finding=idle" in href and "user=alice" in href and "by=job" in href and "q=" not in href for href in links
+    )
+    assert {row[0]: row[-1] for row in rows_of(page(web_app, STAFF, by="account"))}["chemistry"] == "–"
+
+
 def test_nobody_gets_an_export_without_a_name(web_app: Any, behind: Any) -> None:
     assert exported(web_app, "").status_code == 401
 

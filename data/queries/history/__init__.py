@@ -1,6 +1,7 @@
 """Reports over history: who used how many GPU-hours, how well, and why not better.
 
     report(viewer, sources, query: ReportQuery) -> Report
+    report_named(viewer, sources, query, text) -> Report        only rows whose name holds the text
     cluster_report(viewer, sources, query) -> Report            of everybody, without anybody's name
     ranking(viewer, sources, query, of="gpu_hours_wasted", most=10) -> tuple[ReportRow, ...]
     trend(viewer, sources, query, step="day" | "week") -> Trend
@@ -8,6 +9,7 @@
     hours_by_utilization(viewer, sources, query) -> HoursByUtilization
     week_hours(viewer, sources, query) -> WeekHours
     findings(viewer, sources, query) -> tuple[FindingRow, ...]
+    common_findings(viewer, sources, query) -> Mapping[GroupKey, CommonFinding]
     user_history(viewer, sources, user, query) -> UserHistory   NotFound as `user_now`
     standing(viewer, sources, user, query) -> Standing
     detailed(viewer, sources, query) -> Detailed
@@ -22,6 +24,9 @@ from data.queries.history.charts import heat_map as heat_map
 from data.queries.history.charts import hours_by_utilization as hours_by_utilization
 from data.queries.history.charts import trend as trend
 from data.queries.history.charts import week_hours as week_hours
+from data.queries.history.commonest import CommonFinding as CommonFinding
+from data.queries.history.commonest import GroupKey as GroupKey
+from data.queries.history.commonest import common_findings as common_findings
 from data.queries.history.details import Detailed as Detailed
 from data.queries.history.details import DetailedRow as DetailedRow
 from data.queries.history.details import detailed as detailed
@@ -46,6 +51,7 @@ from data.queries.history.model import UserHistory as UserHistory
 from data.queries.history.model import UtilizationBin as UtilizationBin
 from data.queries.history.model import WaitRow as WaitRow
 from data.queries.history.model import WeekHours as WeekHours
+from data.queries.history.named import report_named as report_named
 from data.queries.history.people import findings as findings
 from data.queries.history.people import standing as standing
 from data.queries.history.people import user_history as user_history

@@ -16,12 +16,14 @@ from data.queries.history import (
     Group,
     HistoryFilter,
     cluster_report,
+    common_findings,
     detailed,
     findings,
     heat_map,
     hours_by_utilization,
     ranking,
     report,
+    report_named,
     standing,
     trend,
     user_history,
@@ -31,6 +33,8 @@ from tests.queries.history.attempts import COLLECTED, Attempt, asked, at, put, s
 
 STAFF = Viewer("root", Role.STAFF)
 ALICE = Viewer("alice", Role.USER)
+# Few columns, where a test is of other things: a question is compiled once for each set of them.
+HOURS = ("gpu_hours_allocated",)
 HOSTILE = "x'; DROP TABLE jobs; --<b>\ue000users\ue001"
 
 # GPU-hours in [0, 24): 1 has 20, 2 has 20 of its 40 (began before), 3 has 4 of 10 (runs on), 4 none (CPU only),
@@ -111,7 +115,7 @@ def test_the_part_inside_the_range_counts_by_user(sources):
 
 def test_the_total_is_the_sum_of_the_groups_and_of_its_four_parts(sources):
     for group in (Group.USER, Group.PARTITION, Group.MODEL, Group.STATE, Group.SIZE, Group.QOS, Group.JOB, Group.DAY):
-        found = report(STAFF, sources, asked(0, 24, by=group))
+        found = report(STAFF, sources, asked(0, 24, by=group, columns=HOURS))
         assert found.total.hours.allocated == pytest.approx(54), group
         assert sum(row.hours.allocated for row in found.rows) == pytest.approx(54), group
         assert found.total.values["jobs"] == 6, group
@@ -135,10 +139,9 @@ def test_what_was_not_measured_is_none_and_not_zero(sources):
 @pytest.mark.parametrize(("since", "until"), [(0, 24), (2.5, 21.25), (16.01, 16.02)])
 def test_two_halves_add_up_to_the_whole_wherever_the_cut_lies(sources, since, until):
     for cut in (since + (until - since) / 3, since + (until - since) * 0.77):
-        whole = report(STAFF, sources, asked(since, until, by=Group.NONE)).total.hours
-        halves = [
-            report(STAFF, sources, asked(*part, by=Group.NONE)).total.hours for part in ((since, cut), (cut, until))
-        ]
+        spans = ((since, until), (since, cut), (cut, until))
+        asks = [asked(*span, by=Group.NONE, columns=HOURS) for span in spans]
+        whole, *halves = [report(STAFF, sources, query).total.hours for query in asks]
         for name in ("allocated", "measured", "used", "idle"):
             parts = [getattr(half, name) or 0.0 for half in halves]
             assert sum(parts) == pytest.approx(getattr(whole, name) or 0.0, abs=1e-9), name
@@ -147,7 +150,7 @@ def test_two_halves_add_up_to_the_whole_wherever_the_cut_lies(sources, since, un
 def test_an_edge_inside_an_hour_follows_the_profile(tmp_path):
     steps = (100, 100, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0)  # busy for 15 of 60 minutes
     directory = write(tmp_path, [Attempt(1, 0, 1, gpus=2, used=0.25, idle=0.75, steps=steps)])
-    found = report(STAFF, sources_of(directory), asked(0.125, 0.5)).total.hours
+    found = report(STAFF, sources_of(directory), asked(0.125, 0.5, columns=HOURS)).total.hours
     assert found.allocated == pytest.approx(0.75)
     assert found.used == pytest.approx(2 * 0.125)
     assert found.idle == pytest.approx(2 * 0.25)
@@ -162,14 +165,14 @@ def test_a_crossing_attempt_without_hours_counts_for_its_share_and_is_marked(tmp
 
 
 def test_the_account_tree_has_a_row_for_each_level(sources):
-    found = report(STAFF, sources, asked(0, 24, by=Group.ACCOUNT))
+    found = report(STAFF, sources, asked(0, 24, by=Group.ACCOUNT, columns=HOURS))
     assert {(row.key, row.level, row.parent): round(row.hours.allocated) for row in found.rows} == {
         ("science", 1, None): 52,
         ("physics", 2, "science"): 32,
         ("bio", 2, "science"): 20,
         ("law", 1, None): 2,
     }
-    top = report(STAFF, sources, asked(0, 24, by=Group.ACCOUNT, account_level=1))
+    top = report(STAFF, sources, asked(0, 24, by=Group.ACCOUNT, account_level=1, columns=HOURS))
     assert allocated(top) == {"science": 52, "law": 2}
     assert sum(row.hours.allocated for row in top.rows) == pytest.approx(top.total.hours.allocated)
 
@@ -178,10 +181,10 @@ def test_departments_come_from_the_nearest_account_in_the_file(tmp_path, sources
     file = tmp_path / "departments.csv"
     file.write_text("account,department\nscience,Natural sciences\nbio,Life\n", encoding="utf-8")
     mine = sources_of(sources.settings.history.directory, history={"departments_file": file})
-    found = report(STAFF, mine, asked(0, 24, by=Group.DEPARTMENT))
+    found = report(STAFF, mine, asked(0, 24, by=Group.DEPARTMENT, columns=HOURS))
     assert allocated(found) == {"Natural sciences": 32, "Life": 20, "(no department)": 2}
     chosen = HistoryFilter(departments=frozenset({"Life"}))
-    assert allocated(report(STAFF, mine, asked(0, 24, filter=chosen))) == {"bob": 20, "carol": 0}
+    assert allocated(report(STAFF, mine, asked(0, 24, filter=chosen, columns=HOURS))) == {"bob": 20, "carol": 0}
 
 
 @pytest.mark.parametrize(
@@ -209,10 +212,10 @@ def test_filters_combine(sources, chosen, labels):
     wanted = HistoryFilter(
         **{name: frozenset(value) if isinstance(value, set) else value for name, value in chosen.items()}
     )
-    found = report(STAFF, sources, asked(0, 24, filter=wanted))
+    found = report(STAFF, sources, asked(0, 24, filter=wanted, columns=HOURS))
     assert allocated(found) == labels
     if {"findings", "nodes", "utilization", "states"} & set(chosen):
-        by_day = report(STAFF, sources, asked(0, 24, by=Group.DAY, filter=wanted))
+        by_day = report(STAFF, sources, asked(0, 24, by=Group.DAY, filter=wanted, columns=HOURS))
         assert by_day.total.hours.allocated == pytest.approx(sum(labels.values()))
 
 
@@ -224,7 +227,10 @@ def test_hours_are_split_by_node_and_what_is_not_is_none(sources):
 
 
 def test_applications_are_put_together_without_their_numbers(sources):
-    assert allocated(report(STAFF, sources, asked(0, 24, by=Group.APPLICATION))) == {"train": 26, "sweep": 28}
+    assert allocated(report(STAFF, sources, asked(0, 24, by=Group.APPLICATION, columns=HOURS))) == {
+        "train": 26,
+        "sweep": 28,
+    }
 
 
 def test_waits_are_of_the_jobs_that_began_in_the_range(sources):
@@ -256,7 +262,7 @@ def test_the_change_is_against_the_time_of_equal_length_before(sources):
 
 
 def test_jobs_are_sorted_and_limited_in_the_engine_and_the_total_is_of_all(sources):
-    found = report(STAFF, sources, asked(0, 24, by=Group.JOB, sort="-gpu_hours_wasted", limit=2))
+    found = report(STAFF, sources, asked(0, 24, by=Group.JOB, sort="-gpu_hours_wasted", limit=2, columns=HOURS))
     assert [row.label for row in found.rows] == ["2", "3"]
     assert (found.groups, round(found.total.hours.allocated)) == (6, 54)
     assert found.rows[0].about["user"] == "bob"
@@ -290,7 +296,7 @@ def test_maps_place_attempts_by_their_own_means(sources):
     assert found.not_measured == pytest.approx(14)
     cell = found.cells[0]
     chosen = HistoryFilter(utilization=cell.utilization, gpu_memory_gib=cell.gpu_memory_gib)
-    behind = report(STAFF, sources, asked(0, 24, by=Group.JOB, filter=chosen))
+    behind = report(STAFF, sources, asked(0, 24, by=Group.JOB, filter=chosen, columns=HOURS))
     assert [row.label for row in behind.rows] == ["2"]
     bins = hours_by_utilization(STAFF, sources, asked(0, 24))
     assert {one.low: one.gpu_hours for one in bins.bins if one.jobs} == {
@@ -316,12 +322,35 @@ def test_details_are_weighted_by_their_own_hours_and_can_be_judged(sources):
 
 
 def test_findings_name_the_attempts_that_show_them(sources):
-    found = findings(STAFF, sources, asked(0, 24))
+    found = findings(STAFF, sources, asked(0, 24, columns=HOURS))
     assert [(row.id, row.jobs, round(row.gpu_hours), [one.label for one in row.examples]) for row in found] == [
         ("idle", 1, 20, ["2"]),
         ("over_ask", 1, 20, ["1"]),
         ("small_kernels", 1, 20, ["1"]),
     ]
+
+
+def test_each_group_has_its_most_frequent_finding_and_the_rest_none(sources):
+    by_user = common_findings(STAFF, sources, asked(0, 24))
+    assert {key[0]: (one.id, one.jobs, round(one.gpu_hours)) for key, one in by_user.items()} == {
+        "alice": ("over_ask", 1, 20),
+        "bob": ("idle", 1, 20),
+    }
+    by_account = common_findings(STAFF, sources, asked(0, 24, by=Group.ACCOUNT))
+    assert by_account["science", None, 1].id == "idle" and ("bio", "science", 2) in by_account
+    assert set(common_findings(ALICE, sources, asked(0, 24))) == {("alice", None, None)}
+    with pytest.raises(BadRequest, match="by job"):
+        common_findings(STAFF, sources, asked(0, 24, by=Group.JOB))
+
+
+def test_rows_are_found_by_a_part_of_their_name_and_the_total_is_of_all(sources):
+    found = report_named(STAFF, sources, asked(0, 24, limit=1), "A")
+    whole = report(STAFF, sources, asked(0, 24))
+    assert [row.label for row in found.rows] == ["alice"] and found.groups == 4
+    assert found.total == whole.total
+    assert report_named(ALICE, sources, asked(0, 24), "bob").rows == ()
+    with pytest.raises(BadRequest, match="not found by a text"):
+        report_named(STAFF, sources, asked(0, 24, by=Group.JOB), "1")
 
 
 def test_the_ranking_leaves_out_what_has_no_value(sources):
@@ -340,11 +369,13 @@ def test_the_ranking_leaves_out_what_has_no_value(sources):
     ],
 )
 def test_a_viewer_finds_only_what_they_may_see(sources, viewer, seen):
-    assert {row.label for row in report(viewer, sources, asked(0, 24)).rows} == seen
-    whole = asked(0, 24, filter=HistoryFilter(users=frozenset({"bob", "dave", "alice", "carol", HOSTILE})))
+    assert {row.label for row in report(viewer, sources, asked(0, 24, columns=HOURS)).rows} == seen
+    whole = asked(
+        0, 24, columns=HOURS, filter=HistoryFilter(users=frozenset({"bob", "dave", "alice", "carol", HOSTILE}))
+    )
     assert {row.label for row in report(viewer, sources, whole).rows} == seen
     asks = (report, detailed, trend, heat_map, week_hours, hours_by_utilization, findings, ranking)
-    answers = repr([ask(viewer, sources, asked(0, 24)) for ask in asks])
+    answers = repr([ask(viewer, sources, asked(0, 24, columns=HOURS)) for ask in asks])
     assert [
         name
         for name in ("bob", "dave", "carol", "sweep_18")
@@ -353,7 +384,7 @@ def test_a_viewer_finds_only_what_they_may_see(sources, viewer, seen):
 
 
 def test_totals_of_the_whole_cluster_name_nobody(sources):
-    found = cluster_report(ALICE, sources, asked(0, 24, by=Group.PARTITION))
+    found = cluster_report(ALICE, sources, asked(0, 24, by=Group.PARTITION, columns=HOURS))
     assert allocated(found) == {"gpu": 46, "long": 8}
     for query in (
         asked(0, 24),
@@ -376,7 +407,7 @@ def test_a_place_among_peers_needs_peers(tmp_path):
 
 
 def test_one_users_history_has_all_of_it_and_another_gets_not_found(sources):
-    found = user_history(ALICE, sources, "alice", asked(0, 24))
+    found = user_history(ALICE, sources, "alice", asked(0, 24, columns=HOURS))
     assert found.total.hours.allocated == pytest.approx(24)
     assert [row.label for row in found.jobs] == ["3", "1"]
     assert {row.id for row in found.findings} == {"over_ask", "small_kernels"}
@@ -384,7 +415,7 @@ def test_one_users_history_has_all_of_it_and_another_gets_not_found(sources):
     messages = []
     for name in ("bob", "nobody"):
         with pytest.raises(Exception, match="There is no history") as caught:
-            user_history(ALICE, sources, name, asked(0, 24))
+            user_history(ALICE, sources, name, asked(0, 24, columns=HOURS))
         messages.append(str(caught.value).replace(name, ""))
     assert messages[0] == messages[1]
 
@@ -404,11 +435,11 @@ def test_a_damaged_file_is_left_out_and_named_to_staff(tmp_path):
     broken = tmp_path / "jobs" / "day=2026-03-03" / "rows.parquet"
     broken.write_bytes(broken.read_bytes()[:-40])
     mine = sources_of(tmp_path)
-    found = report(STAFF, mine, asked(0, 48))
+    found = report(STAFF, mine, asked(0, 48, columns=HOURS))
     assert allocated(found)["alice"] == 2
     assert "day=2026-03-03" in found.state.damaged[0]
-    assert report(ALICE, mine, asked(0, 48)).state.damaged == ()
-    assert report(ALICE, mine, asked(0, 48)).state.damaged_files == 1
+    assert report(ALICE, mine, asked(0, 48, columns=HOURS)).state.damaged == ()
+    assert report(ALICE, mine, asked(0, 48, columns=HOURS)).state.damaged_files == 1
 
 
 def test_rows_that_cannot_be_read_behind_a_whole_footer_are_left_out_too(tmp_path):
@@ -417,13 +448,14 @@ def test_rows_that_cannot_be_read_behind_a_whole_footer_are_left_out_too(tmp_pat
     content = bytearray(broken.read_bytes())
     content[4:2000] = b"\xff" * 1996
     broken.write_bytes(bytes(content))
-    found = report(STAFF, sources_of(tmp_path), asked(0, 48, by=Group.DAY))
+    found = report(STAFF, sources_of(tmp_path), asked(0, 48, by=Group.DAY, columns=HOURS))
     assert found.total.hours.allocated == pytest.approx(2)
     assert found.state.damaged_files == 1
 
 
 def test_an_empty_history_is_an_answer_and_none_is_an_error(tmp_path):
-    for query in (asked(0, 24), asked(0, 24, by=Group.DAY), asked(0, 24, by=Group.JOB)):
+    for group in (Group.USER, Group.DAY, Group.JOB):
+        query = asked(0, 24, by=group, columns=HOURS)
         found = report(STAFF, sources_of(tmp_path), query)
         assert (found.rows, found.state.is_empty) == ((), True)
         assert "fullwarp collect" in found.state.notes[0]

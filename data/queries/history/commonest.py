@@ -1,0 +1,60 @@
+"""The finding that most jobs of each group have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from data.errors import BadRequest
+from data.model import Viewer
+from data.queries.history.grouping import Place, places_of, raw_group
+from data.queries.history.groups import IN_TIME, Group
+from data.queries.history.model import ReportQuery
+from data.queries.history.question import Question, ask
+from data.sources import Sources
+
+Table = Any
+GroupKey = tuple[str | None, str | None, int | None]
+_NOT_BY = frozenset({Group.NONE, Group.JOB, *IN_TIME})
+_COLUMNS = ("gpu_hours_allocated",)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonFinding:
+    """`jobs` finished attempts have it, with `gpu_hours` allocated inside the range."""
+
+    id: str
+    jobs: int
+    gpu_hours: float
+
+
+def common_findings(viewer: Viewer, sources: Sources, query: ReportQuery) -> Mapping[GroupKey, CommonFinding]:
+    """Answer with the most frequent finding of each group by (key, parent, level); of as frequent ones, that with more
+    GPU-hours. Groups without a finding are absent. Raises BadRequest by job and by time, and as `report`."""
+    if query.by in _NOT_BY:
+        raise BadRequest(f"no finding is the most frequent by {query.by.value}", hint="Ask by user or account.")
+    plain = replace(query, columns=_COLUMNS, sort="name", limit=None, compare=False)
+    return ask(viewer, sources, plain, _common)
+
+
+def _common(question: Question) -> Mapping[GroupKey, CommonFinding]:
+    found: defaultdict[Place, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+    for row in question.run("common findings", lambda: _by_group(question)):
+        for place in places_of(question, row):
+            sums = found[place][row["findings"]]
+            sums[0] += row["jobs"]
+            sums[1] += row["hours"] or 0.0
+    return {(place.key, place.parent, place.level): _first(sums) for place, sums in found.items()}
+
+
+def _by_group(question: Question) -> Table:
+    parts = question.parts().unnest("findings")
+    raw = raw_group(question.query.by, parts)
+    return parts.group_by(**raw, findings=parts.findings).agg(jobs=parts.count(), hours=parts.gpu_hours_allocated.sum())
+
+
+def _first(sums: Mapping[str, Sequence[float]]) -> CommonFinding:
+    name, (jobs, hours) = min(sums.items(), key=lambda one: (-one[1][0], -one[1][1], one[0]))
+    return CommonFinding(name, int(jobs), hours)
