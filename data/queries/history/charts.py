@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -44,7 +44,7 @@ def trend(viewer: Viewer, sources: Sources, query: ReportQuery, step: str = "day
     """
     if step not in STEPS:
         raise BadRequest(f"step={step[:60]} is not known", hint=f"Use {' or '.join(STEPS)}.")
-    return ask(viewer, sources, replace(query, by=Group.DAY), lambda question: trend_of(question, step))
+    return ask(viewer, sources, replace(query, by=Group.DAY, columns=()), lambda question: trend_of(question, step))
 
 
 def week_hours(viewer: Viewer, sources: Sources, query: ReportQuery) -> WeekHours:
@@ -56,7 +56,7 @@ def week_hours(viewer: Viewer, sources: Sources, query: ReportQuery) -> WeekHour
         hours = {key: by_name.get(f"{key[0]} {key[1]:02}", GpuHours(0.0)) for key in sorted(spans)}
         return WeekHours(hours, dict(sorted(spans.items())), question.state)
 
-    return ask(viewer, sources, replace(query, by=Group.WEEK_HOUR), answer)
+    return ask(viewer, sources, replace(query, by=Group.WEEK_HOUR, columns=()), answer)
 
 
 def heat_map(
@@ -72,8 +72,7 @@ def heat_map(
     """
 
     def answer(question: Question) -> HeatMap:
-        build = _bins_of(question, utilization_edges, gpu_memory_gib_edges)
-        rows = question.run("heat map", build, tuple(utilization_edges), tuple(gpu_memory_gib_edges))
+        rows = _binned(question, utilization_edges, gpu_memory_gib_edges)
         placed = [row for row in rows if row["utilization"] is not None and row["memory"] is not None]
         cells = tuple(
             HeatCell(
@@ -89,7 +88,7 @@ def heat_map(
         edges = tuple(utilization_edges), tuple(gpu_memory_gib_edges)
         return HeatMap(cells, *edges, total, max(0.0, total - shown), question.state)
 
-    return ask(viewer, sources, replace(query, by=Group.NONE), answer)
+    return ask(viewer, sources, replace(query, by=Group.NONE, columns=()), answer)
 
 
 def hours_by_utilization(
@@ -99,18 +98,23 @@ def hours_by_utilization(
     `report`."""
 
     def answer(question: Question) -> HoursByUtilization:
-        rows = question.run("by utilization", _bins_of(question, edges, None), tuple(edges))
-        found = {row["utilization"]: row for row in rows}
+        jobs: Counter[int | None] = Counter()
+        hours: defaultdict[int | None, float] = defaultdict(float)
+        for row in _binned(question, edges, MEMORY_EDGES):
+            jobs[row["utilization"]] += row["jobs"]
+            hours[row["utilization"]] += row["hours"] or 0.0
         bins = tuple(
-            UtilizationBin(low, high, found.get(number, _EMPTY)["jobs"], found.get(number, _EMPTY)["hours"] or 0.0)
-            for number, (low, high) in enumerate(pairwise(edges))
+            UtilizationBin(low, high, jobs[number], hours[number]) for number, (low, high) in enumerate(pairwise(edges))
         )
-        return HoursByUtilization(bins, found.get(None, _EMPTY)["hours"] or 0.0, question.state)
+        return HoursByUtilization(bins, hours[None], question.state)
 
-    return ask(viewer, sources, replace(query, by=Group.NONE), answer)
+    return ask(viewer, sources, replace(query, by=Group.NONE, columns=()), answer)
 
 
-_EMPTY: Mapping[str, Any] = {"jobs": 0, "hours": 0.0}
+def _binned(question: Question, utilization: Sequence[float], memory_gib: Sequence[float]) -> list[dict[str, Any]]:
+    """One form for the map and the curve: to compile another would cost more than to answer it."""
+    build = _bins_of(question, utilization, memory_gib)
+    return question.run("heat map", build, tuple(utilization), tuple(memory_gib))
 
 
 def trend_of(question: Question, step: str) -> Trend:
@@ -141,19 +145,17 @@ def _sums(question: Question) -> Table:
     return parts.group_by("bucket").agg(**{name: parts[name].sum() for name in HOUR_NAMES})
 
 
-def _bins_of(
-    question: Question, utilization: Sequence[float], memory_gib: Sequence[float] | None
-) -> Callable[[], Table]:
+def _bins_of(question: Question, utilization: Sequence[float], memory_gib: Sequence[float]) -> Callable[[], Table]:
     """Attempts by the number of their bin; null where nothing was measured."""
 
     def build() -> Table:
-        details = () if memory_gib is None else _MEMORY
-        parts = question.parts(*details)
+        parts = question.parts(*_MEMORY)
         used = parts.gpu_hours_used / parts.gpu_hours_measured.nullif(0)
-        groups = {"utilization": _number(used, utilization, closes=True)}
-        if memory_gib is not None:
-            mean = parts.gpu_memory_used_bytes_hours / parts.gpu_memory_used_bytes_measured_hours.nullif(0)
-            groups["memory"] = _number(mean / GIB, memory_gib, closes=False)
+        mean = parts.gpu_memory_used_bytes_hours / parts.gpu_memory_used_bytes_measured_hours.nullif(0)
+        groups = {
+            "utilization": _number(used, utilization, closes=True),
+            "memory": _number(mean / GIB, memory_gib, closes=False),
+        }
         counted = parts.filter(parts.gpu_hours_allocated > 0)
         return counted.group_by(**groups).agg(jobs=counted.count(), hours=counted.gpu_hours_allocated.sum())
 

@@ -80,7 +80,12 @@ def compiled(expression: Expression) -> Compiled:
     from ibis.expr import operations
 
     names = {table.name for table in expression.as_table().op().find(operations.UnboundTable)}
-    return Compiled(str(ibis.to_sql(expression, dialect="duckdb")), tuple(sorted(names)))
+    return Compiled(_with_quantiles(str(ibis.to_sql(expression, dialect="duckdb"))), tuple(sorted(names)))
+
+
+def _with_quantiles(sql: str) -> str:
+    """Quantiles as they are: DuckDB's own estimate of them takes four times as long. No name stands in the text yet."""
+    return sql.replace("APPROX_QUANTILE(", "QUANTILE_CONT(")
 
 
 @lru_cache(maxsize=2)

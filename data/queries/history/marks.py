@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from data.model import Viewer
+from data.model import Role, Viewer, Visibility
 from data.queries.history.model import HistoryFilter
 from data.queries.history.narrowing import pattern_of
 
@@ -45,15 +45,23 @@ def marked(viewer: Viewer, wanted: HistoryFilter, department_accounts: Iterable[
     values |= {name: (pattern_of(value),) for name, (value, *_) in values.items() if name.startswith("applications ")}
     values["department"] = tuple(sorted(department_accounts))
     changes["departments"] = frozenset({mark("department")} if wanted.departments else ())
-    asker = Viewer(
+    asker = _asker(viewer, values)
+    kept: Any = {name: getattr(wanted, name) for name in ("utilization", "gpu_memory_gib")}
+    return Marked(asker, HistoryFilter(**changes, **kept), values)
+
+
+def _asker(viewer: Viewer, values: dict[str, tuple[str, ...]]) -> Viewer:
+    """One viewer for all who may see the same in the same way."""
+    if viewer.is_staff or viewer.visibility is Visibility.ALL:
+        return Viewer(mark("viewer"), Role.STAFF)
+    accounts = viewer.accounts if viewer.visibility is Visibility.ACCOUNT else frozenset()
+    return Viewer(
         mark("viewer"),
         viewer.role,
-        _marked(values, "viewer_accounts", viewer.accounts),
+        _marked(values, "viewer_accounts", accounts),
         _marked(values, "viewer_coordinated_accounts", viewer.coordinated_accounts),
         viewer.visibility,
     )
-    kept: Any = {name: getattr(wanted, name) for name in ("utilization", "gpu_memory_gib")}
-    return Marked(asker, HistoryFilter(**changes, **kept), values)
 
 
 def _marked(values: dict[str, tuple[str, ...]], name: str, given: frozenset[str]) -> frozenset[str]:

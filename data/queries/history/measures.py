@@ -18,6 +18,8 @@ PLAUSIBLE = 1.01
 # Means that only a whole attempt has, and not each of its hours.
 OF_WHOLE = (*RATE_METRICS, "low_share", "high_share")
 GAP = "utilization_gap"
+# From eligible to start, of an attempt that began in the range; the only measure that is no sum.
+WAIT = "wait_seconds"
 DETAIL_METRICS = (*RATIO_METRICS, *OF_WHOLE, "gpu_memory_used_bytes", "power_watts")
 _IN_USAGE = {
     **{name: (f"{name}_hours", f"{name}_measured_hours") for name in RATIO_METRICS},
@@ -85,6 +87,7 @@ def of_jobs(jobs: Table, wanted: Iterable[str], rates: Mapping[str, float], shar
         ),
         "memory_jobs": lambda: memory_is_known.ifelse(1, 0),
         "jobs_apportioned": lambda: ibis.literal(0 if share is None else 1, "int64"),
+        WAIT: lambda: wait_of(jobs.eligible_time, jobs.start_time),
         **_common(jobs, part(jobs.gpu_hours_allocated), jobs.state, rates),
         **_details_of_jobs(jobs, part),
     }
@@ -147,12 +150,19 @@ def of_attempts(parts: Table, wanted: Iterable[str], rates: Mapping[str, float])
         "memory_jobs": lambda: memory_is_known.ifelse(1, 0),
         "jobs_apportioned": lambda: parts.is_apportioned.cast("int64"),
         "power_watts_hours": lambda: parts.power_watts_hours / 3600,
+        WAIT: lambda: wait_of(parts.job_eligible_time, parts.start_time),
         **_common(parts, parts.gpu_hours_allocated, parts.state, rates),
     }
     for name in OF_WHOLE:
         known[f"{name}_hours"] = _lazily(lambda value: value * parts.gpu_hours_measured, parts[f"job_{name}"])
         known[f"{name}_measured_hours"] = _measured(parts[f"job_{name}"], parts.gpu_hours_measured)
     return {name: known[name]() if name in known else parts[name] for name in wanted}
+
+
+def wait_of(eligible: Expression, start: Expression) -> Expression:
+    """Seconds; null where it is not known, or less than none."""
+    wait = (start.epoch_seconds() - eligible.epoch_seconds()).cast("float64")
+    return (wait >= 0).ifelse(wait, None)
 
 
 def common_of(rows: Table, rates: Mapping[str, float]) -> Measures:

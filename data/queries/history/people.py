@@ -10,6 +10,7 @@ from data.errors import BadRequest, NotFound
 from data.model import Role, Viewer
 from data.queries.history.charts import trend_of
 from data.queries.history.groups import Group
+from data.queries.history.measures import WAIT
 from data.queries.history.model import (
     FindingRow,
     HistoryFilter,
@@ -40,7 +41,7 @@ def findings(
 
 def kept(question: Question) -> Question:
     """With the attempts kept, whole: what is asked by job and finding is not split by node."""
-    return question.asking(by=Group.NONE).keep()
+    return question.asking(by=Group.NONE).keep(WAIT)
 
 
 def findings_of(question: Question, most: int = 20, examples: int = EXAMPLES) -> tuple[FindingRow, ...]:

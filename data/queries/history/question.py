@@ -110,8 +110,17 @@ class Question:
 
     @property
     def form(self) -> ReportQuery:
-        """The query without its range and the values of its filter."""
-        return replace(self.query, since=MARKS.since, until=MARKS.until, filter=self.marked.filter, compare=False)
+        """The query without what the engine does not see of it: its range, the values of its filter, the columns
+        beyond their measures, the order and the level of groups."""
+        query, is_by_job = self.query, self.query.by is Group.JOB
+        return ReportQuery(
+            MARKS.since,
+            MARKS.until,
+            query.by,
+            self.marked.filter,
+            columns=measures_of(query.columns),
+            sort=query.sort if is_by_job else "",
+        )
 
     @cached_property
     def departments(self) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from data.history.columns import KEY
 from data.queries.history import measures as of
-from data.queries.history.measures import HOUR_NAMES
+from data.queries.history.measures import HOUR_NAMES, WAIT
 from data.queries.history.reading import Range
 
 Table = Any
@@ -21,7 +21,7 @@ Keep = Callable[[Table], Table]
 KEYS = tuple(column.name for column in KEY)
 DIMENSIONS = ("display_id", "name", "user", "account", "partition", "qos", "gpu_model", "gpu_count")
 PATH_SEPARATOR = "\x1f"
-_FROM_JOBS = ("state", "end_time", "memory_used_bytes", "memory_allocated_bytes", *of.OF_WHOLE)
+_FROM_JOBS = ("state", "end_time", "eligible_time", "memory_used_bytes", "memory_allocated_bytes", *of.OF_WHOLE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def attempts(tables: Tables, span: Range, wanted: Wanted) -> Table:
     inside = ended_inside(tables.jobs, span)
     rows = [_of_jobs(wanted.jobs(inside), wanted)]
     crossing = _crossing_hours(tables, span)
-    summed = _with_jobs(_by_attempt(wanted.allowed(crossing), wanted), tables.edge_jobs)
+    summed = _with_jobs(_by_attempt(wanted.allowed(crossing), wanted), _waited(tables.edge_jobs, span, wanted))
     rows.append(_select(wanted.known(summed), wanted))
     rows.append(_without_hours(tables, span, crossing, wanted))
     return _union(rows)
@@ -143,7 +143,7 @@ def _crossing_hours(tables: Tables, span: Range) -> Table:
 
 def _without_hours(tables: Tables, span: Range, crossing: Table, wanted: Wanted) -> Table:
     """Rows of `jobs` that cross an edge and of which no hour was kept."""
-    jobs = tables.edge_jobs
+    jobs = _waited(tables.edge_jobs, span, wanted)
     crosses = (jobs.start_time < span.since) | (jobs.end_time > span.until)
     touches = (jobs.start_time < span.until) & (jobs.end_time > span.since)
     jobs = wanted.jobs(jobs.filter(crosses & touches).anti_join(crossing.select(*KEYS), list(KEYS)))
@@ -152,6 +152,13 @@ def _without_hours(tables: Tables, span: Range, crossing: Table, wanted: Wanted)
     whole = jobs.end_time.epoch_seconds() - jobs.start_time.epoch_seconds()
     share = (end.epoch_seconds() - begin.epoch_seconds()) / whole.nullif(0)
     return _of_jobs(jobs, wanted, share)
+
+
+def _waited(jobs: Table, span: Range, wanted: Wanted) -> Table:
+    """Who began before the range did not wait in it."""
+    if WAIT not in wanted.measures:
+        return jobs
+    return jobs.mutate(eligible_time=(jobs.start_time >= span.since).ifelse(jobs.eligible_time, None))
 
 
 def _of_jobs(jobs: Table, wanted: Wanted, share: Any = None) -> Table:

@@ -38,9 +38,9 @@ def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
 def report_of(question: Question) -> Report:
     """The report that a question asks for, without a comparison."""
     query = question.query
-    found = summed(question)
-    shown = [] if query.by is Group.NONE else _shown(query, found)
     wants_waits = any(name in query.columns for name in _WAITS)
+    found = summed(question, waits=wants_waits)
+    shown = [] if query.by is Group.NONE else _shown(query, found)
     of_all, waits = _waits(question, found, shown) if wants_waits else ((), {})
     total = _row(query, found, None, of_all[0] if of_all else None)
     rows = tuple(_row(query, found, place, waits.get(place)) for place in shown)
@@ -96,7 +96,7 @@ def _waits(
     question: Question, found: Summed, shown: Sequence[Place]
 ) -> tuple[tuple[WaitRow, ...], dict[Place, WaitRow]]:
     pairs = [(raw, str(number)) for number, place in enumerate(shown) for raw in found.raw.get(place, ())]
-    of_all, by_number = waits_of(question, pairs)
+    of_all, by_number = waits_of(question, pairs, found.waits)
     return of_all, {place: by_number[str(number)] for number, place in enumerate(shown) if str(number) in by_number}
 
 

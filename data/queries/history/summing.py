@@ -6,35 +6,50 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from data.errors import BadRequest
+from data.queries.history.compiled import named_table
 from data.queries.history.grouping import Place, Sums, add, place_of, places_of, raw_group
 from data.queries.history.groups import SPLIT, Group
+from data.queries.history.measures import WAIT
+from data.queries.history.narrowing import size_of
 from data.queries.history.question import Question
 from data.queries.history.relations import DIMENSIONS, KEYS
 
 Table = Any
 
 MOST_JOBS = 100_000
+WITH_WAITS, RAW = "with_waits", "raw_"
 _COUNTED = ("jobs", "jobs_without_gpu_count", "jobs_apportioned", "memory_jobs")
 Raw = Mapping[str, Any]
 
 
 @dataclass
 class Summed:
-    """`raw` are the raw groups that went into a place, `about` what is known of a job; `groups` counts all places."""
+    """`raw` are the raw groups that went into a place, `about` what is known of a job; `groups` counts all places.
+
+    `waits` are the columns of the table WITH_WAITS, where it was made: by raw group and size of job, waits as lists.
+    """
 
     total: Sums
     rows: dict[Place, Sums]
     groups: int
     raw: dict[Place, list[Raw]] = field(default_factory=dict)
     about: dict[Place, Raw] = field(default_factory=dict)
+    waits: pa.Schema | None = None
 
 
-def summed(question: Question, *more: str) -> Summed:
-    """Add up what the columns of the query need, and `more`, by group; of jobs only the first ones in its order."""
+def summed(question: Question, *more: str, waits: bool = False) -> Summed:
+    """Add up what the columns of the query need, and `more`, by group; of jobs only the first ones in its order.
+
+    With `waits` those are kept on the way, where a job is in one group: the files are read once for both.
+    """
     measures = question.wanted(*more).measures
     if question.query.by is Group.JOB:
         return _jobs(question, measures)
+    if waits and question.query.by not in SPLIT and not question.query.filter.nodes:
+        return _with_waits(question, measures)
     found = [row for row in question.run("sums", lambda: _sums(question, measures), measures) if row["jobs"]]
     total = total_of(found, measures)
     if question.query.by in SPLIT:
@@ -51,6 +66,26 @@ def _sums(question: Question, measures: Sequence[str]) -> Table:
     raw = raw_group(question.query.by, parts)
     sums = {name: parts[name].sum() for name in measures}
     return parts.group_by(raw).agg(**sums) if raw else parts.agg(**sums)
+
+
+def _with_waits(question: Question, measures: Sequence[str]) -> Summed:
+    kept = question.keep_as(WITH_WAITS, lambda: _kept(question, measures), measures)
+    rows = named_table(kept, WITH_WAITS)
+    raw = {name.removeprefix(RAW): rows[name] for name in kept.names if name.startswith(RAW)}
+    sums = {name: rows[name].sum() for name in measures}
+    found = question.run("kept sums", lambda: rows.group_by(raw).agg(**sums) if raw else rows.agg(**sums), measures)
+    there = [row for row in found if row["jobs"]]
+    made = _folded(question, there, measures, total_of(there, measures))
+    made.waits = kept
+    return made
+
+
+def _kept(question: Question, measures: Sequence[str]) -> Table:
+    """Sums and waits by raw group and size."""
+    parts = question.parts(*measures, WAIT)
+    raw = {f"{RAW}{name}": value for name, value in raw_group(question.query.by, parts).items()}
+    sums = {name: parts[name].sum() for name in measures}
+    return parts.group_by({**raw, "size": size_of(parts.gpu_count)}).agg(**sums, waits=parts[WAIT].collect())
 
 
 def _once(question: Question, names: Sequence[str]) -> Table:
@@ -108,7 +143,7 @@ def _order(sort: str, parts: Table) -> list[Any]:
         raise BadRequest(f"jobs cannot be sorted by {name[:60]}", hint=f"Sort by {', '.join(_ORDERS)}.")
     value = _ORDERS[name](parts)
     first = ibis.desc(value, nulls_first=False) if sort.startswith("-") else ibis.asc(value, nulls_first=False)
-    return [first, *(parts[key] for key in KEYS)]
+    return [first, *(parts[key] for key in KEYS if key != value.get_name())]
 
 
 def _measured(rows: Table) -> Any:

@@ -14,11 +14,14 @@ from data.queries.history import narrowing
 from data.queries.history.compiled import MARKS, named_table
 from data.queries.history.grouping import raw_group
 from data.queries.history.groups import IN_TIME, SIZES, SPLIT, Group
+from data.queries.history.measures import wait_of
 from data.queries.history.model import WaitRow
 from data.queries.history.question import Question
 from data.queries.history.relations import KEYS, path_of
+from data.queries.history.summing import RAW, WITH_WAITS
 
 Table = Any
+_NO_WAIT: Mapping[str, Any] = {"jobs": 0, "p50": None, "p90": None}
 QUANTILES = {"p50": 0.5, "p90": 0.9}
 KEPT_WAITS, PAIRS = "kept_waits", "pairs"
 # One raw group is one place.
@@ -26,20 +29,22 @@ _PLAIN = frozenset({Group.USER, Group.PARTITION, Group.QOS, Group.MODEL, Group.S
 Pairs = Sequence[tuple[Mapping[str, Any], str]]
 
 
-def waits_of(question: Question, pairs: Pairs) -> tuple[tuple[WaitRow, ...], dict[str, WaitRow]]:
+def waits_of(
+    question: Question, pairs: Pairs, summed: pa.Schema | None
+) -> tuple[tuple[WaitRow, ...], dict[str, WaitRow]]:
     """Of all and by number of GPUs, and by group: `pairs` are the raw groups, each with the name of a place to which
-    it adds. The files are read once, where a job is in one group."""
+    it adds. `summed` are the columns of WITH_WAITS, where it was made."""
     if question.query.by in SPLIT:
         return _sizes(question, begun(question)), _by_pairs(question, pairs, None)
-    kept = question.keep_as(KEPT_WAITS, lambda: slim(question))
-    rows = named_table(kept, KEPT_WAITS)
+    kept = summed or question.keep_as(KEPT_WAITS, lambda: slim(question))
+    rows = named_table(kept, KEPT_WAITS) if summed is None else listed(kept)
     of_all = _sizes(question, rows)
     if question.query.by is Group.NONE or not pairs:
         return of_all, {}
     if question.query.by not in _PLAIN:
         return of_all, _by_pairs(question, pairs, rows)
     names = {raw[name]: place for raw, place in pairs for name in raw}
-    column = next(name for name in kept.names if name.startswith("raw_"))
+    column = next(name for name in kept.names if name.startswith(RAW))
     found = question.run("waits by group", lambda: quantiles(rows.group_by(place=rows[column]), rows))
     return of_all, {names[row["place"]]: _wait(names[row["place"]], row) for row in found if row["place"] in names}
 
@@ -53,32 +58,32 @@ def begun(question: Question) -> Table:
         rows = rows.filter(reduce(or_, [rows.nodes.contains(name) for name in sorted(wanted.nodes)]))
     if question.selects_by_means:
         rows = rows.semi_join(question.asking(by=Group.NONE).parts().select(*KEYS), list(KEYS))
-    wait = (rows.start_time.epoch_seconds() - rows.eligible_time.epoch_seconds()).cast("float64")
-    size = narrowing.size_of(rows.gpu_count)
-    return rows.mutate(path=path_of(rows), wait=(wait >= 0).ifelse(wait, None), size=size)
+    wait = wait_of(rows.eligible_time, rows.start_time)
+    return rows.mutate(path=path_of(rows), wait=wait, size=narrowing.size_of(rows.gpu_count))
 
 
 def slim(question: Question) -> Table:
     """Waits with the raw group and the size of each job, and no more."""
     rows = begun(question)
-    raw = {f"raw_{name}": value for name, value in raw_group(question.query.by, rows).items()}
+    raw = {f"{RAW}{name}": value for name, value in raw_group(question.query.by, rows).items()}
     return rows.select("wait", "size", **raw)
 
 
+def listed(summed: pa.Schema) -> Table:
+    """The same, of the waits that were kept with the sums."""
+    rows = named_table(summed, WITH_WAITS)
+    raw = [name for name in summed.names if name.startswith(RAW)]
+    return rows.select("size", *raw, wait=rows.waits.unnest())
+
+
 def by_size(rows: Table) -> Table:
-    """Of all and of each size, in one pass."""
-    aggregates: dict[str, Any] = {}
-    for number, name in enumerate(("", *SIZES)):
-        where = None if not name else rows.size == name
-        aggregates[f"jobs_{number}"] = rows.wait.count(where=where)
-        aggregates |= {f"{key}_{number}": rows.wait.approx_quantile(q, where=where) for key, q in QUANTILES.items()}
-    return rows.agg(**aggregates)
+    return quantiles(rows.group_by(place=rows["size"]), rows)
 
 
 def by_pairs(question: Question, rows: Table | None) -> Table:
     """By place, by way of the pairs; a job on several nodes waits for each."""
     keyed = _split(question) if rows is None else rows
-    raw = [name for name in keyed.columns if name.startswith("raw_")]
+    raw = [name for name in keyed.columns if name.startswith(RAW)]
     of_keys = [(f"of_{name.removeprefix('raw_')}", keyed.schema()[name].to_pyarrow()) for name in raw]
     pairs = named_table(pa.schema([*of_keys, ("place", pa.string())]), PAIRS)
     joined = keyed.inner_join(pairs, [(name, of) for name, (of, _) in zip(raw, of_keys, strict=True)])
@@ -90,11 +95,10 @@ def quantiles(groups: Any, rows: Table) -> Table:
 
 
 def _sizes(question: Question, rows: Table) -> tuple[WaitRow, ...]:
-    row = question.run("waits by size", lambda: by_size(rows))[0]
-    return tuple(
-        WaitRow(name, row[f"jobs_{number}"], row[f"p50_{number}"], row[f"p90_{number}"])
-        for number, name in enumerate(("", *SIZES))
-    )
+    of_all = question.run("waits", lambda: quantiles(rows, rows))
+    found = {row["place"]: row for row in question.run("waits by size", lambda: by_size(rows))}
+    sizes = [_wait(name, found.get(name, _NO_WAIT)) for name in SIZES]
+    return (_wait("", of_all[0]), *sizes)
 
 
 def _by_pairs(question: Question, pairs: Pairs, rows: Table | None) -> dict[str, WaitRow]:
@@ -121,4 +125,4 @@ def _split(question: Question) -> Table:
         rows = rows.unnest("nodes").rename(node="nodes")
     if by in IN_TIME:
         rows = rows.mutate(hour=rows.start_time.truncate("h")).inner_join(question.buckets, "hour")
-    return rows.select("wait", **{f"raw_{name}": value for name, value in raw_group(by, rows).items()})
+    return rows.select("wait", **{f"{RAW}{name}": value for name, value in raw_group(by, rows).items()})
