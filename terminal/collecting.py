@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def pass_lines(numbers: PassNumbers, width: int) -> Iterable[RenderableType]:
     yield (
-        f"{numbers.ended:,} jobs had ended, {numbers.written:,} of them were new or changed; "
+        f"{numbers.ended:,} jobs had ended, {numbers.written:,} of them were new, changed or not measured yet; "
         f"{numbers.running:,} are running."
     )
     yield from _where(numbers.unmeasured, "had GPUs of which no use is known")

@@ -11,7 +11,9 @@ import pytest
 import cli
 from commands.history import directory_of
 from data.errors import SettingsError
+from data.history.state import PassNumbers
 from data.history.store import writing
+from terminal.collecting import pass_lines
 
 CSV = "id,begin,end,gpus,util,who\n1,2026-02-01T10:00,2026-02-01T12:00,2,0.5,alice\n"
 MAP = """
@@ -52,6 +54,11 @@ def test_an_import_says_what_came_in_and_a_user_can_be_forgotten(run: Any) -> No
     assert "1 jobs of 1 users were imported" in out and "4.00 GPU-hours allocated, 2.00 used (50.0%)" in out
     code, out, _ = run("history", "forget", "alice")
     assert code == 0 and "3 files were changed" in " ".join(out.split())
+
+
+def test_a_pass_that_looks_again_at_unmeasured_jobs_does_not_call_them_changed() -> None:
+    first = str(next(iter(pass_lines(PassNumbers(ended=35, written=29, running=9), 80))))
+    assert first == "35 jobs had ended, 29 of them were new, changed or not measured yet; 9 are running."
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,13 @@ def test_jobs_are_sorted_and_limited_in_the_engine_and_the_total_is_of_all(sourc
         report(STAFF, sources, asked(0, 24, by=Group.JOB, sort="cost"))
 
 
+@pytest.mark.parametrize("sort", ["name", "-name"])
+def test_jobs_are_sorted_by_their_id(sources, sort):
+    found = report(STAFF, sources, asked(0, 24, by=Group.JOB, sort=sort, columns=HOURS))
+    ids = [int(row.label) for row in found.rows]
+    assert len(ids) > 1 and ids == sorted(ids, reverse=sort == "-name")
+
+
 def test_days_and_hours_of_the_week_are_the_sites_own(tmp_path):
     # 2026-03-29 has 23 hours in Berlin: 01:00 UTC is 03:00 there.
     begin = 27 * 24 - 1.0  # Saturday 2026-03-28, 23:00 UTC
