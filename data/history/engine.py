@@ -56,9 +56,10 @@ class HistoryEngine:
         try:
             cursor = opened.base.cursor()
             try:
-                cursor.execute("SET enable_progress_bar = false")  # it would be printed into the answer
+                cursor.execute("SET enable_progress_bar = false").complete()  # it would be printed into the answer
                 yield cursor
             finally:
+                cursor.abort()  # what an error may have left open
                 cursor.close()
         finally:
             opened.turns.release()
@@ -87,6 +88,6 @@ def _database(limits: EngineLimits, pid: int) -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions": False,
     }
     base = duckdb.connect(":memory:", config=config)
-    base.execute("SET GLOBAL parquet_metadata_cache = true")
-    base.execute("SET GLOBAL TimeZone = 'UTC'")
+    base.execute("SET GLOBAL parquet_metadata_cache = true").complete()
+    base.execute("SET GLOBAL TimeZone = 'UTC'").complete()
     return base

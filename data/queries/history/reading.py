@@ -97,7 +97,7 @@ class Reading:
         """Keep the rows of a question as a table of this connection; gives its columns."""
         for one in tables:
             self._make(one)
-        self.cursor.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql}')
+        self._do(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql}')
         self._made.add(name)
         return self.cursor.sql(f'SELECT * FROM "{name}" LIMIT 0').to_arrow_table().schema
 
@@ -105,6 +105,14 @@ class Reading:
         """Make rows in memory a table of this connection."""
         self.cursor.register(name, rows)
         self._made.add(name)
+
+    def _do(self, sql: str) -> None:
+        """Run a statement to its end: a connection does nothing else while the result of one is open."""
+        self.cursor.execute(sql).complete()
+
+    def _rows(self, sql: str) -> list[Any]:
+        found: list[Any] = self.cursor.sql(sql).fetchall()
+        return found
 
     @property
     def has_edges(self) -> bool:
@@ -166,7 +174,7 @@ class Reading:
             key = ", ".join(DATASETS[found.dataset].key)
             newest = f"row_number() OVER (PARTITION BY {key} ORDER BY collected_at DESC) = 1"
             body = f"SELECT * FROM ({body}) QUALIFY {newest}"
-        self.cursor.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {body}')
+        self._do(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {body}')
         self._made.add(name)
         return None
 
@@ -207,7 +215,7 @@ class Reading:
             f"SELECT min(start_time) FROM lately_ended WHERE end_time > {until} AND start_time >= {since}"
             f" AND start_time < {until}",
         )
-        found = [self.cursor.execute(query).fetchall()[0][0] for query in queries]
+        found = [self._rows(query)[0][0] for query in queries]
         return min([*starts, *(value for value in found if value is not None)], default=self.span.until)
 
     @cached_property
@@ -238,7 +246,7 @@ class Reading:
             return False
         keys = " UNION ALL ".join(_select(found.dataset, one, key) for one in _by_form(suspects))
         query = f"SELECT 1 FROM ({keys}) GROUP BY {', '.join(key)} HAVING count(*) > 1 LIMIT 1"
-        return _TWINS.get(suspects, lambda: bool(self.cursor.execute(query).fetchall()))
+        return _TWINS.get(suspects, lambda: bool(self._rows(query)))
 
 
 @lru_cache(maxsize=4)

@@ -13,8 +13,20 @@ import pytest
 from data.history.datasets import DATASETS
 from data.history.tables import table_of
 from data.model import Role, Viewer
-from data.queries.history import Group, HistoryFilter, ReportQuery, charts, people, question, report, summing, waits
+from data.queries.history import (
+    DEFAULT_COLUMNS,
+    Group,
+    HistoryFilter,
+    ReportQuery,
+    charts,
+    people,
+    question,
+    report,
+    summing,
+    waits,
+)
 from data.queries.history.compiled import named_table, split_by_node
+from data.queries.history.groups import SPLIT
 from data.queries.history.question import HOURS_SCHEMA, Question
 from data.queries.history.reading import range_of, schema_used
 from data.queries.history.relations import Tables
@@ -37,6 +49,8 @@ ATTEMPTS = (
     Attempt(3, 20, None, gpus=1, until=30, used=0.0, idle=1.0, wait=None),
     Attempt(4, 6, 7, gpus=2, used=None, user="it's", account="law", path=("law",), state="FAILED", model=None),
 )
+# One of each way in which attempts are made: the columns are the same for every other group.
+WITH_ALL_COLUMNS = (Group.NONE, Group.NODE, Group.DAY)
 VIEWS = {"before": "usage", "open": "usage", "open_jobs": "jobs", "edge_jobs": "jobs"}
 NODES = named_table(split_by_node(named_table(DATASETS["usage"].schema, "usage")).schema().to_pyarrow(), "nodes")
 
@@ -49,16 +63,21 @@ class Nowhere:
         self.has_edges = has_edges
 
 
-def asks(by: Group = Group.USER, *, has_edges: bool = True, **filters: Any) -> Question:
-    query = asked(0, 24, by=by, filter=HistoryFilter(**filters))
+def asks(
+    by: Group = Group.USER, *, has_edges: bool = True, columns: tuple[str, ...] = DEFAULT_COLUMNS, **filters: Any
+) -> Question:
+    query = asked(0, 24, by=by, filter=HistoryFilter(**filters), columns=columns)
     reading: Any = Nowhere(query, has_edges=has_edges)
     return Question(STAFF, query, reading, ZoneInfo("UTC"), {"H100": 2.0, "default": 1.0}, {})
 
 
 def expressions(by: Group, *, has_edges: bool) -> dict[str, Any]:
-    one = asks(by, has_edges=has_edges)
+    one = asks(by, has_edges=has_edges, columns=DEFAULT_COLUMNS if by in WITH_ALL_COLUMNS else ())
     measures = one.wanted().measures
     found = {"sums": summing._sums(one, measures), "waits": waits.by_size(waits.begun(one))}
+    if by not in SPLIT:
+        kept = summing._kept(one, measures)
+        found |= {"with waits": kept, "kept waits": waits.by_size(waits.listed(kept.schema().to_pyarrow()))}
     if by is not Group.NONE:
         found["waits by group"] = waits.by_pairs(one, None)
     if by is Group.JOB:

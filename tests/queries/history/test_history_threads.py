@@ -11,7 +11,8 @@ import pytest
 
 from data.errors import SourceTimeout
 from data.history.engine import EngineLimits, HistoryEngine
-from tests.queries.history.attempts import Attempt, write
+from data.queries.history.reading import Reading, range_of
+from tests.queries.history.attempts import Attempt, at, put, write
 
 ROOT = Path(__file__).resolve().parents[3]
 ATTEMPTS = [Attempt(number, number % 20, number % 20 + 3, gpus=2, user=f"u{number % 5}") for number in range(60)]
@@ -29,6 +30,57 @@ def test_a_report_that_finds_no_turn_says_so():
     engine = HistoryEngine(EngineLimits(at_once=1, patience_seconds=0.05))
     with engine.connection(), pytest.raises(SourceTimeout, match="too many reports"), engine.connection():
         pass
+
+
+class Watched:
+    """A connection that hears whether the result of a statement is left open when the next one comes."""
+
+    def __init__(self, cursor):
+        self.cursor, self.is_open, self.left_open = cursor, False, []
+
+    def execute(self, sql):
+        self._look(sql)
+        self.is_open = True
+        self.cursor.execute(sql)
+        return self
+
+    def complete(self):
+        self.is_open = False
+        self.cursor.complete()
+
+    def sql(self, sql):
+        self._look(sql)
+        return self.cursor.sql(sql)
+
+    def register(self, name, rows):
+        self._look(name)
+        self.cursor.register(name, rows)
+
+    def _look(self, text):
+        if self.is_open:
+            self.left_open.append(text)
+
+
+def test_no_result_is_left_open_where_the_next_statement_would_be_refused(tmp_path):
+    put(tmp_path, "usage", ATTEMPTS[0].usage_rows(), "rows-00")
+    write(tmp_path, ATTEMPTS)
+    with HistoryEngine().connection() as cursor:
+        watched = Watched(cursor)
+        reading = Reading(watched, tmp_path, range_of(at(0.5), at(20.5)))
+        names = ("jobs", "usage", "before", "open", "open_jobs", "edge_jobs", "edges", "crossing_edges")
+        reading.keep("kept", "SELECT 1 AS one", names)
+        assert reading.run("SELECT * FROM kept", names).to_pylist() == [{"one": 1}]
+        assert watched.left_open == []
+
+
+def test_a_result_that_an_error_left_open_does_not_hold_the_turn():
+    engine = HistoryEngine(EngineLimits(at_once=1, patience_seconds=0.05))
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), engine.connection() as cursor:
+            cursor.execute("SELECT * FROM range(10000000)").fetchone()
+            raise ZeroDivisionError
+    with engine.connection() as cursor:
+        assert cursor.sql("SELECT 1").fetchall() == [(1,)]
 
 
 def test_the_engine_fetches_nothing_and_prints_nothing():
