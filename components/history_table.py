@@ -95,7 +95,9 @@ _OWN = {
         place="hidden",
     ),
     "finding": Column(
-        "Most frequent finding", help="What most finished jobs have. A click leads to them.", place="hidden"
+        "Most frequent finding",
+        help="What most finished jobs show about their GPUs. A click leads to them.",
+        place="hidden",
     ),
 }
 

@@ -102,7 +102,8 @@ def _makers(who: Viewer, sources: Sources, asked: AskedHistory) -> Mapping[str, 
     makers["week"] = own, lambda: history.week_hours(who, sources, own)
     if asked.wants_findings:
         plain = replace(asked.table, columns=(), sort="name", limit=None, compare=False)
-        makers["findings"] = plain, lambda: history.common_findings(who, sources, plain)
+        known = advice(sources.settings.findings)
+        makers["findings"] = plain, lambda: history.common_findings(who, sources, plain, known)
     if not who.is_staff and asked.is_public:
         makers["cluster"] = own, lambda: history.cluster_report(who, sources, own)
     return makers

@@ -28,6 +28,8 @@
     var page = isShown(), said = document.getElementById("eff-busy");
     if (page) page.removeAttribute("aria-busy");
     if (said) said.hidden = true;
+    var field = document.getElementById("eff-q"), nobody = document.activeElement === document.body;
+    if (isTyping && field && nobody) { field.focus(); field.setSelectionRange(field.value.length, field.value.length); }
   }
 
   function changed(changes) {
@@ -63,8 +65,10 @@
     } else if (id === "eff-from" || id === "eff-to") dates();
   });
 
-  // Names are looked for while they are typed; the field keeps the keyboard.
-  var typed = null;
+  // Names are looked for while they are typed; the field of the next answer gets the keyboard back.
+  var typed = null, isTyping = false;
+  document.addEventListener("focusin", function (event) { isTyping = event.target.id === "eff-q"; });
+  document.addEventListener("pointerdown", function (event) { isTyping = event.target.id === "eff-q"; });
   document.addEventListener("input", function (event) {
     if (event.target.id !== "eff-q") return;
     clearTimeout(typed);

@@ -9,7 +9,7 @@
     hours_by_utilization(viewer, sources, query) -> HoursByUtilization
     week_hours(viewer, sources, query) -> WeekHours
     findings(viewer, sources, query) -> tuple[FindingRow, ...]
-    common_findings(viewer, sources, query) -> Mapping[GroupKey, CommonFinding]
+    common_findings(viewer, sources, query, among) -> Mapping[GroupKey, CommonFinding]
     user_history(viewer, sources, user, query) -> UserHistory   NotFound as `user_now`
     standing(viewer, sources, user, query) -> Standing
     detailed(viewer, sources, query) -> Detailed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,19 +30,22 @@ class CommonFinding:
     gpu_hours: float
 
 
-def common_findings(viewer: Viewer, sources: Sources, query: ReportQuery) -> Mapping[GroupKey, CommonFinding]:
-    """Answer with the most frequent finding of each group by (key, parent, level); of as frequent ones, that with more
-    GPU-hours. Groups without a finding are absent. Raises BadRequest by job and by time, and as `report`."""
+def common_findings(
+    viewer: Viewer, sources: Sources, query: ReportQuery, among: Container[str]
+) -> Mapping[GroupKey, CommonFinding]:
+    """Answer with the most frequent finding of each group by (key, parent, level), of those with an id in `among`; of
+    as frequent ones, that with more GPU-hours. Groups without one are absent. Raises BadRequest by job and by time, and
+    as `report`."""
     if query.by in _NOT_BY:
         raise BadRequest(f"no finding is the most frequent by {query.by.value}", hint="Ask by user or account.")
     plain = replace(query, columns=_COLUMNS, sort="name", limit=None, compare=False)
-    return ask(viewer, sources, plain, _common)
+    return ask(viewer, sources, plain, lambda question: _common(question, among))
 
 
-def _common(question: Question) -> Mapping[GroupKey, CommonFinding]:
+def _common(question: Question, among: Container[str]) -> Mapping[GroupKey, CommonFinding]:
     found: defaultdict[Place, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
     for row in question.run("common findings", lambda: _by_group(question)):
-        for place in places_of(question, row):
+        for place in places_of(question, row) if row["findings"] in among else ():
             sums = found[place][row["findings"]]
             sums[0] += row["jobs"]
             sums[1] += row["hours"] or 0.0
