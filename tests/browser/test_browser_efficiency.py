@@ -107,6 +107,18 @@ def test_a_step_down_and_a_brush_are_addresses_that_back_takes_back(history: Web
     assert seen.complaints == []
 
 
+def test_a_name_is_looked_for_while_it_is_typed_and_the_field_keeps_the_keyboard(history: Web, look: Look) -> None:
+    page = opened(look(STAFF), f"{history.url}efficiency?{WEEK}")
+    page.focus("#eff-q")
+    page.keyboard.type("mal")
+    expect(page.locator("#eff-table tbody tr")).to_have_count(1)
+    expect(page.locator("#eff-q")).to_be_focused()
+    page.keyboard.type("z")
+    expect(page.locator("#eff-table")).to_contain_text("No name holds “malz”.")
+    page.go_back()
+    expect(page.locator("#eff-q")).to_have_value("mal")
+
+
 def test_figures_answer_the_pointer_the_keys_and_the_theme(history: Web, look: Look) -> None:
     seen = look(STAFF)
     page = opened(seen, f"{history.url}efficiency?{WEEK}")
