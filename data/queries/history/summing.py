@@ -13,7 +13,6 @@ from data.queries.history.compiled import named_table
 from data.queries.history.grouping import Place, Sums, add, place_of, places_of, raw_group
 from data.queries.history.groups import SPLIT, Group
 from data.queries.history.measures import WAIT
-from data.queries.history.narrowing import size_of
 from data.queries.history.question import Question
 from data.queries.history.relations import DIMENSIONS, KEYS
 
@@ -29,7 +28,7 @@ Raw = Mapping[str, Any]
 class Summed:
     """`raw` are the raw groups that went into a place, `about` what is known of a job; `groups` counts all places.
 
-    `waits` are the columns of the table WITH_WAITS, where it was made: by raw group and size of job, waits as lists.
+    `waits` are the columns of the table WITH_WAITS, where it was made: by raw group and number of GPUs, waits as lists.
     """
 
     total: Sums
@@ -81,11 +80,11 @@ def _with_waits(question: Question, measures: Sequence[str]) -> Summed:
 
 
 def _kept(question: Question, measures: Sequence[str]) -> Table:
-    """Sums and waits by raw group and size."""
+    """Sums and waits by raw group and number of GPUs."""
     parts = question.parts(*measures, WAIT)
     raw = {f"{RAW}{name}": value for name, value in raw_group(question.query.by, parts).items()}
     sums = {name: parts[name].sum() for name in measures}
-    return parts.group_by({**raw, "size": size_of(parts.gpu_count)}).agg(**sums, waits=parts[WAIT].collect())
+    return parts.group_by({**raw, "gpu_count": parts.gpu_count}).agg(**sums, waits=parts[WAIT].collect())
 
 
 def _once(question: Question, names: Sequence[str]) -> Table:

@@ -73,7 +73,7 @@ def listed(summed: pa.Schema) -> Table:
     """The same, of the waits that were kept with the sums."""
     rows = named_table(summed, WITH_WAITS)
     raw = [name for name in summed.names if name.startswith(RAW)]
-    return rows.select("size", *raw, wait=rows.waits.unnest())
+    return rows.select(*raw, size=narrowing.size_of(rows.gpu_count), wait=rows.waits.unnest())
 
 
 def by_size(rows: Table) -> Table:

@@ -74,8 +74,10 @@ def asks(
 def expressions(by: Group, *, has_edges: bool) -> dict[str, Any]:
     one = asks(by, has_edges=has_edges, columns=DEFAULT_COLUMNS if by in WITH_ALL_COLUMNS else ())
     measures = one.wanted().measures
-    found = {"sums": summing._sums(one, measures), "waits": waits.by_size(waits.begun(one))}
-    if by not in SPLIT:
+    found = {"waits": waits.by_size(waits.begun(one))}
+    if by in SPLIT:
+        found["sums"] = summing._sums(one, measures)
+    else:
         kept = summing._kept(one, measures)
         found |= {"with waits": kept, "kept waits": waits.by_size(waits.listed(kept.schema().to_pyarrow()))}
     if by is not Group.NONE:
