@@ -43,8 +43,9 @@ def service_missing(reason: str) -> NoReturn:
     pytest.skip(f"service missing: {reason}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Name the process group of each test: that of its service, else its own file."""
+    """Name the process group of each test: that of its service, else its own file; before pytest-xdist reads it."""
     for item in items:
         fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
         services = [_SERVICE_OF_FIXTURE[name] for name in fixtures if name in _SERVICE_OF_FIXTURE]
