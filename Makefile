@@ -9,7 +9,7 @@ demo: .venv/.run
 	@$(BIN)/fullwarp demo
 
 test: system-packages .venv/.test
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest
 
 system-packages:
 	@.ci/system-packages
