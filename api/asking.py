@@ -19,7 +19,7 @@ from data.queries.history import FindingRow, Group, Report, ReportQuery, report_
 from data.queries.job_report import JobAnswer, job_answer
 from data.queries.job_series import JobSeries, job_series
 from data.queries.jobs import JobPage, jobs
-from data.queries.live import ClusterStatus, overview, snapshot, status_of
+from data.queries.live import ClusterStatus, overview, snapshot
 from data.queries.metrics import MetricsTable, Question, detailed_metrics
 from data.queries.node_detail import node_view
 from data.queries.nodes import nodes
@@ -69,7 +69,7 @@ def ask_status(asked: Asked, wanted: of.StatusParameters) -> ClusterStatus:
     at = asked.moment(wanted.at)
     _require_partitions(asked, wanted.partition, at)
     filter = NodeFilter(partitions=frozenset(wanted.partition)) if wanted.partition else None
-    return status_of(overview(asked.viewer, asked.sources, at=at, filter=filter))
+    return overview(asked.viewer, asked.sources, at=at, filter=filter).status
 
 
 def ask_nodes(asked: Asked, wanted: of.NodesParameters) -> Part[NodeList]:

@@ -31,7 +31,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the totals of the cluster and what needs attention."""
-    from data.queries.live import overview, status_of
+    from data.queries.live import overview
     from terminal.session import require_slurm
     from terminal.status import status_lines
 
@@ -39,7 +39,7 @@ def status(
     _require_partitions(view, partition)
     found = overview(view.viewer, view.sources, at=view.at, filter=_node_filter(partition))
     require_slurm(found.snapshot.sources, is_empty=not found.snapshot.nodes and not found.snapshot.jobs)
-    context.obj.screen.show(status_of(found), lambda _, width: status_lines(found, view.zone, width), as_json)
+    context.obj.screen.show(found.status, lambda _, width: status_lines(found, view.zone, width), as_json)
 
 
 def nodes(

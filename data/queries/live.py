@@ -14,16 +14,6 @@ from data.totals import Totals, totals
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    """`snapshot` and `totals` are narrowed by the filter, `options` are those of the whole cluster."""
-
-    snapshot: ClusterSnapshot
-    totals: Totals
-    options: FilterOptions
-    attention: tuple[Attention, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ClusterStatus:
     """Totals and what needs attention, without the rows of nodes, GPUs and jobs."""
 
@@ -36,12 +26,21 @@ class ClusterStatus:
     sources: tuple[SourceState, ...]
 
 
-def status_of(found: Overview) -> ClusterStatus:
-    """The status that an overview holds."""
-    shown = found.snapshot
-    return ClusterStatus(
-        shown.cluster, shown.time, shown.is_past, shown.unknown, found.totals, found.attention, shown.sources
-    )
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`snapshot` and `totals` are narrowed by the filter, `options` are those of the whole cluster."""
+
+    snapshot: ClusterSnapshot
+    totals: Totals
+    options: FilterOptions
+    attention: tuple[Attention, ...]
+
+    @property
+    def status(self) -> ClusterStatus:
+        shown = self.snapshot
+        return ClusterStatus(
+            shown.cluster, shown.time, shown.is_past, shown.unknown, self.totals, self.attention, shown.sources
+        )
 
 
 def overview(

@@ -44,7 +44,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StateStore
         made = opened(StateSettings(directory=tmp_path / "state"))
     else:
         port = request.getfixturevalue("postgres_port")
-        made = opened(StateSettings(url=SecretStr(f"postgresql+psycopg://fullwarp@127.0.0.1:{port}/fullwarp")))
+        made = opened(StateSettings(url=SecretStr(f"postgresql+psycopg://fullwarp@127.0.0.1:{port}/fullwarp_state")))
     yield made
     with made.connection() as connection:
         connection.execute(TOKENS.delete())

@@ -21,7 +21,7 @@ _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: in
 
 @pytest.fixture(scope="session")
 def postgres_port() -> Iterator[int]:
-    """The port of a server on 127.0.0.1 with the database and user `fullwarp`, without a password."""
+    """The port of a server on 127.0.0.1 with the databases `fullwarp` and `fullwarp_state` of the user `fullwarp`, without a password."""
     if not _FOLDERS:
         service_missing("postgresql is not installed")
     user = _user()
@@ -40,7 +40,8 @@ def postgres_port() -> Iterator[int]:
     )
     try:
         _wait_for(port, server)
-        _run(user, "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "fullwarp", "fullwarp")
+        for database in ("fullwarp", "fullwarp_state"):
+            _run(user, "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "fullwarp", database)
         yield port
     finally:
         server.terminate()
