@@ -21,7 +21,7 @@ _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: in
 
 @pytest.fixture(scope="session")
 def postgres_port() -> Iterator[int]:
-    """The port of a server on 127.0.0.1 with the databases `fullwarp` and `fullwarp_state` of the user `fullwarp`, without a password."""
+    """The port of a server on 127.0.0.1, user `fullwarp` without a password; databases `fullwarp`, `fullwarp_state`."""
     if not _FOLDERS:
         service_missing("postgresql is not installed")
     user = _user()
