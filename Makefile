@@ -9,7 +9,7 @@ demo: .venv/.run
 	@$(BIN)/fullwarp demo
 
 test: system-packages .venv/.test
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 system-packages:
 	@.ci/system-packages
