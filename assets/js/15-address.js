@@ -26,10 +26,10 @@
     return true;
   };
 
-  // The same way that Dash's own links go.
-  window.fwGo = function (href) {
+  // The same way that Dash's own links go; `stays` = the reader stays where they are on the page.
+  window.fwGo = function (href, stays) {
     history.pushState({}, "", href);
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-    window.scrollTo(0, 0);
+    if (!stays) window.scrollTo(0, 0);
   };
 })();

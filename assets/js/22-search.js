@@ -2,18 +2,11 @@
 (function () {
   "use strict";
   var KINDS = { job: "Job", node: "Node", user: "User", account: "Account", page: "Page", filter: "Map" };
-  var items = [], chosen = -1, asked = null, timer = null, goWhenHere = false;
+  var part = window.fwMake.html, items = [], chosen = -1, asked = null, timer = null, goWhenHere = false;
 
   function field() { return document.getElementById("search"); }
   function list() { return document.getElementById("search-list"); }
   function prefix() { return window.fwPrefix(); }
-
-  function part(tag, className, text) {
-    var made = document.createElement(tag);
-    made.className = className;
-    made.textContent = text;
-    return made;
-  }
 
   function row(item, place) {
     var made = part("li", "fw-found", "");

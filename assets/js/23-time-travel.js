@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   var MINUTE = 60000, SPANS = { day: { hours: 24, step: 5, play: 15, word: "24 h" }, week: { hours: 168, step: 60, play: 120, word: "7 d" } };
-  var span = "day", shown = null, playing = null, patience = null, opened = false, parts = {};
+  var element = window.fwMake.html, span = "day", shown = null, playing = null, patience = null, opened = false, parts = {};
 
   function holder() { return document.getElementById("time-bar"); }
   function now() { return Math.floor(Date.now() / MINUTE) * MINUTE; }
@@ -51,13 +51,6 @@
     if (playing) { stop(); return; }
     playing = setTimeout(next, 0);
     parts.play.setAttribute("aria-label", "Pause"); parts.play.title = "Pause"; parts.play.firstChild.className = "fw-icon fw-icon-pause";
-  }
-
-  function element(tag, className, text) {
-    var made = document.createElement(tag);
-    made.className = className;
-    if (text) made.textContent = text;
-    return made;
   }
 
   function button(name, label, act) {

@@ -4,14 +4,7 @@
   var COMPACT = 120, DENSE = 600;
   var MARKS = { down: "bad", drained: "drained", silent: "none" };
   var MARK_WORDS = { down: "down", drained: "drained", silent: "not measured" };
-  var drawn = { shape: null, cells: [], data: null, metric: null };
-
-  function element(tag, className, text) {
-    var made = document.createElement(tag);
-    made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
+  var element = window.fwMake.html, drawn = { shape: null, cells: [], data: null, metric: null };
 
   function shapeOf(data, by, mode) { return [by, mode, window.fwMap.shape(data, by)].join("|"); }
 

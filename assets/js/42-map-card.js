@@ -4,16 +4,9 @@
   var ICONS = { busy: "", idle: "waste", unmeasured: "none", unknown: "none", free: "", drained: "drained", down: "bad" };
   var NAMES = { power_watts: "Power", temperature_celsius: "Temperature" };
   var TEXT = { idle: "waste", down: "bad", drained: "none", unmeasured: "none", unknown: "none" };
-  var timer = null, pinned = false;
+  var part = window.fwMake.html, timer = null, pinned = false;
 
   function card() { return document.getElementById("map-card"); }
-
-  function part(tag, className, text) {
-    var made = document.createElement(tag);
-    made.className = className;
-    made.textContent = text;
-    return made;
-  }
 
   function fact(list, label, text) { list.append(part("dt", "", label), part("dd", "", text)); }
 

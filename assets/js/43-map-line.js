@@ -1,7 +1,7 @@
 // The last 60 minutes of one GPU in its card: asked for when somebody stays on it, kept for a minute.
 (function () {
   "use strict";
-  var kept = new Map(), timer = null, asked = null, NS = "http://www.w3.org/2000/svg";
+  var svg = window.fwMake.svg, kept = new Map(), timer = null, asked = null;
 
   function path(answer) {
     var text = "", pen = false;
@@ -15,14 +15,9 @@
 
   function picture(answer) {
     var known = answer.values.filter(function (value) { return value !== null; });
-    var box = document.createElementNS(NS, "svg"), line = document.createElementNS(NS, "path");
-    box.setAttribute("viewBox", "0 0 100 40");
-    box.setAttribute("preserveAspectRatio", "none");
-    box.setAttribute("role", "img");
-    box.setAttribute("aria-label", answer.label + ", last 60 minutes, 0 to 100 %");
+    var box = svg("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": answer.label + ", last 60 minutes, 0 to 100 %" });
     if (known.length && known.every(function (value) { return value === 0; }) && answer.held) box.setAttribute("class", "fw-all-idle");
-    line.setAttribute("d", path(answer));
-    box.append(line);
+    svg("path", { d: path(answer) }, box);
     return box;
   }
 

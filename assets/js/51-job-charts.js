@@ -1,22 +1,9 @@
 // One small chart per GPU, all on one scale and one span: dragging over one zooms all. Text goes in as text.
 (function () {
   "use strict";
-  var NS = "http://www.w3.org/2000/svg", WIDTH = 400, HEIGHT = 100, GAP = 1.6;
+  var WIDTH = 400, HEIGHT = 100, GAP = 1.6, svg = window.fwMake.svg, html = window.fwMake.html;
   var shown = null, span = null, drag = null;
 
-  function svg(name, attributes, parent) {
-    var element = document.createElementNS(NS, name);
-    Object.keys(attributes).forEach(function (key) { element.setAttribute(key, attributes[key]); });
-    if (parent) parent.appendChild(element);
-    return element;
-  }
-  function html(name, className, text, parent) {
-    var element = document.createElement(name);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    if (parent) parent.appendChild(element);
-    return element;
-  }
   function box() { return document.getElementById("job-charts"); }
   function x(seconds) { return (seconds - span[0]) / (span[1] - span[0]) * WIDTH; }
   function y(value) { return HEIGHT - Math.min(1, Math.max(0, value / shown.most)) * (HEIGHT - 2) - 1; }

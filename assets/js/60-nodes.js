@@ -2,9 +2,8 @@
 (function () {
   "use strict";
   var ANY = "*", FILTERS = ["partition", "state", "model"];
-  var NOT = "–";
+  var NOT = "–", part = window.fwMake.html, thousands = window.fwMake.thousands;
 
-  function thousands(text) { return text.replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009"); }
   function shown(value, decimals) { return value === null || value === undefined ? NOT : thousands(value.toFixed(decimals || 0)); }
   function share(value) { return value === null || value === undefined ? NOT : value > 0 && value < 10 && value % 1 ? value.toFixed(1) : String(Math.round(value)); }
   function cells(row) { return row.cells ? row.cells.split(" ") : []; }
@@ -79,13 +78,6 @@
   });
 
   // Tiles, for phones and paper and for a quick look
-  function part(tag, className, text) {
-    var made = document.createElement(tag);
-    if (className) made.className = className;
-    if (text !== undefined && text !== null) made.textContent = text;
-    return made;
-  }
-
   function tile(row) {
     var item = part("li", "fw-tile"), head = part("div", "fw-tile-head"), to = href(row);
     var name = part(to ? "a" : "span", "fw-go fw-title", row.name || "(no name)");
@@ -109,13 +101,16 @@
     return item;
   }
 
+  // The table's script may not have arrived yet: then there is no table to act on.
+  function withTable(id, act) {
+    var grid = window.dash_ag_grid;
+    if (grid && grid.getApiAsync) grid.getApiAsync(id).then(act);
+  }
+
   function fit(rows) {
     var box = document.querySelector(".fw-nodes-table");
     if (box) box.style.setProperty("--rows", rows.length);
-    var grid = window.dash_ag_grid;
-    if (grid && innerWidth < 768 && grid.getApiAsync) {
-      grid.getApiAsync("nodes-table").then(function (api) { api.setColumnsVisible(["state", "free", "cpu", "load", "memory", "watts", "jobs"], false); });
-    }
+    if (innerWidth < 768) withTable("nodes-table", function (api) { api.setColumnsVisible(["state", "free", "cpu", "load", "memory", "watts", "jobs"], false); });
   }
 
   function drawNodes(rows, view) {
@@ -162,26 +157,22 @@
     dash_clientside.set_props("nodes-view", { value: params.get("view") || (innerWidth < 768 ? "tiles" : "table") });
   });
 
-  function go(to) {
-    history.pushState({}, "", to);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-    window.scrollTo(0, 0);
-  }
-
   // A cell that begins like a formula is written as text: spreadsheets would run it.
   function safe(value) { return typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? "'" + value : value; }
 
   function csv(id) {
-    window.dash_ag_grid.getApi(id).exportDataAsCsv({
-      allColumns: true, fileName: id.replace(/-table$/, "") + ".csv",
-      processHeaderCallback: function (params) { return params.column.getColDef().headerName.replace("\n", ", "); },
-      processCellCallback: function (params) { return safe(params.value === null || params.value === undefined ? "" : params.value); }
+    withTable(id, function (api) {
+      api.exportDataAsCsv({
+        allColumns: true, fileName: id.replace(/-table$/, "") + ".csv",
+        processHeaderCallback: function (params) { return params.column.getColDef().headerName.replace("\n", ", "); },
+        processCellCallback: function (params) { return safe(params.value === null || params.value === undefined ? "" : params.value); }
+      });
     });
   }
 
   document.addEventListener("click", function (event) {
     var link = event.target.closest("a.fw-go[href]");
-    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0) { event.preventDefault(); go(link.href); return; }
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0) { event.preventDefault(); window.fwGo(link.href); return; }
     var button = event.target.closest("button[data-csv], button[data-clear-nodes]");
     if (!button) return;
     if (button.hasAttribute("data-csv")) csv(button.getAttribute("data-csv"));

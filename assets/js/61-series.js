@@ -1,19 +1,8 @@
 // Small multiples: one box per device, the same axes for all, a gap is a gap; hover reads all at one time, a drag zooms.
 (function () {
   "use strict";
-  var NS = "http://www.w3.org/2000/svg", W = 240, H = 72, drawn = null;
+  var W = 240, H = 72, svg = window.fwMake.svg, part = window.fwMake.html, drawn = null;
 
-  function svg(tag, attributes) {
-    var made = document.createElementNS(NS, tag);
-    Object.keys(attributes).forEach(function (key) { made.setAttribute(key, attributes[key]); });
-    return made;
-  }
-  function part(tag, className, text) {
-    var made = document.createElement(tag);
-    made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
   function x(data, seconds) { return seconds / (data.end - data.start) * W; }
   function y(data, value) { return H - 2 - Math.max(0, Math.min(1, value / data.high)) * (H - 4); }
 

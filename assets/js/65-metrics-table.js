@@ -1,14 +1,8 @@
 // The detailed table: rows with bars, sorted here, blanks last; a row unfolds to its diagnosis. All text goes in as text.
 (function () {
   "use strict";
-  var NOT = "\u2013", ENOUGH = 80, STEP = 100;
+  var NOT = "\u2013", ENOUGH = 80, STEP = 100, make = window.fwMake.html;
 
-  function make(tag, className, text) {
-    var made = document.createElement(tag);
-    if (className) made.className = className;
-    if (text !== undefined && text !== null) made.textContent = text;
-    return made;
-  }
   function add(parent) {
     for (var i = 1; i < arguments.length; i++) if (arguments[i]) parent.appendChild(arguments[i]);
     return parent;
@@ -20,7 +14,7 @@
   }
   function number(value, decimals) {
     if (value === null || value === undefined) return NOT;
-    var text = Math.abs(value).toFixed(decimals).replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009");
+    var text = window.fwMake.thousands(Math.abs(value).toFixed(decimals));
     return (value < 0 && Number(value.toFixed(decimals)) !== 0 ? "\u2212" : "") + text;
   }
   // One decimal under 10, none above; a share above 0 never reads 0.
@@ -217,5 +211,5 @@
     if (found) found.focus({ preventScroll: true });
   }
 
-  window.fwMetricsTable = { draw: draw, sorted: sorted, make: make, add: add, icon: icon, number: number, hours: hours, ratio: ratio, STEP: STEP };
+  window.fwMetricsTable = { draw: draw, sorted: sorted, add: add, icon: icon, number: number, hours: hours, ratio: ratio, STEP: STEP };
 })();

@@ -1,16 +1,9 @@
 // UTIL against SM, one dot a row, TENSOR as its area. Dragging selects rows, a dot opens its row, arrows walk the dots.
 (function () {
   "use strict";
-  var NS = "http://www.w3.org/2000/svg", HEIGHT = 276, LEFT = 34, RIGHT = 14, TOP = 24, BOTTOM = 34, MOST = 500, LABELS = 4;
-  var state = null;
+  var HEIGHT = 276, LEFT = 34, RIGHT = 14, TOP = 24, BOTTOM = 34, MOST = 500, LABELS = 4;
+  var svg = window.fwMake.svg, state = null;
 
-  function svg(name, attributes, parent, text) {
-    var element = document.createElementNS(NS, name);
-    Object.keys(attributes || {}).forEach(function (key) { element.setAttribute(key, attributes[key]); });
-    if (text !== undefined) element.textContent = text;
-    if (parent) parent.appendChild(element);
-    return element;
-  }
   function x(value) { return LEFT + Math.max(0, Math.min(100, value)) / 100 * (state.width - LEFT - RIGHT); }
   function y(value) { return HEIGHT - BOTTOM - Math.max(0, Math.min(100, value)) / 100 * (HEIGHT - TOP - BOTTOM); }
   function radius(tensor) { return tensor === null ? 4 : Math.sqrt(6 + 1.5 * Math.max(0, Math.min(100, tensor))); }

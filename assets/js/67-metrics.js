@@ -6,6 +6,8 @@
   var IN_STORES = ["application", "sort", "finding", "row", "since", "until"];
   var now = { data: null, sort: DEFAULTS.sort, finding: "", row: "", picked: null, most: 0, twin: false };
 
+  var make = window.fwMake.html;
+
   function id(name) { return document.getElementById("metrics-" + name); }
   function set(name, value) { dash_clientside.set_props("metrics-" + name, IN_STORES.indexOf(name) < 0 ? { value: value } : { data: value }); }
 
@@ -44,7 +46,7 @@
     if (now.finding) chips.push(["finding " + (data.advice[now.finding] || [now.finding])[0], "data-metrics-finding", ""]);
     if (now.picked) chips.push([t.number(now.picked.length, 0) + " selected", "data-metrics-unpick", "1"]);
     id("set").replaceChildren.apply(id("set"), chips.map(function (chip) {
-      var button = t.make("button", "fw-chip fw-chip-button", chip[0]);
+      var button = make("button", "fw-chip fw-chip-button", chip[0]);
       button.type = "button";
       button.setAttribute(chip[1], chip[2]);
       button.title = "Take it back";
@@ -73,16 +75,16 @@
     box.hidden = !now.twin;
     id("scatter").hidden = now.twin;
     if (!now.twin) { box.replaceChildren(); return; }
-    var table = t.make("table", "fw-plain-table fw-ruled"), head = t.make("tr"), body = t.make("tbody");
-    [now.data.title, "UTIL, %", "SM, %", "TENSOR, %", "GPU-h"].forEach(function (text, place) { var cell = t.make("th", place ? "fw-number" : "", text); cell.scope = "col"; head.appendChild(cell); });
+    var table = make("table", "fw-plain-table fw-ruled"), head = make("tr"), body = make("tbody");
+    [now.data.title, "UTIL, %", "SM, %", "TENSOR, %", "GPU-h"].forEach(function (text, place) { var cell = make("th", place ? "fw-number" : "", text); cell.scope = "col"; head.appendChild(cell); });
     window.fwMetricsScatter.dots(now.data, rows).slice(0, 500).forEach(function (dot) {
-      var line = t.make("tr"), name = t.make("th", "", dot.row.name + (dot.row.id ? " (" + dot.row.id + ")" : ""));
+      var line = make("tr"), name = make("th", "", dot.row.name + (dot.row.id ? " (" + dot.row.id + ")" : ""));
       name.scope = "row";
       line.appendChild(name);
-      [t.ratio(dot.util), t.ratio(dot.sm), t.ratio(dot.tensor), t.hours(dot.row.hours)].forEach(function (text) { line.appendChild(t.make("td", "fw-number", text)); });
+      [t.ratio(dot.util), t.ratio(dot.sm), t.ratio(dot.tensor), t.hours(dot.row.hours)].forEach(function (text) { line.appendChild(make("td", "fw-number", text)); });
       body.appendChild(line);
     });
-    t.add(table, t.make("caption", "fw-sr", "UTIL against SM"), t.add(t.make("thead"), head), body);
+    t.add(table, make("caption", "fw-sr", "UTIL against SM"), t.add(make("thead"), head), body);
     box.tabIndex = 0;
     box.setAttribute("role", "region");
     box.setAttribute("aria-label", "UTIL against SM as a table");

@@ -10,9 +10,7 @@
   // The reader stays where they are; what is shown stays until the answer is here.
   function go(href) {
     if (href === location.pathname + location.search) return;
-    if (href.split("?")[0] !== location.pathname) window.scrollTo(0, 0);
-    history.pushState({}, "", href);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    window.fwGo(href, href.split("?")[0] === location.pathname);
     busy();
   }
   function busy() {

@@ -2,25 +2,11 @@
 // theme changes them. Each mark has the row of the table twin: the card, the keyboard and the twin say the same.
 (function () {
   "use strict";
-  var NS = "http://www.w3.org/2000/svg", KINDS = ["used", "wasted", "idle", "none"];
-  var shown = {}, tip = null, watcher = null;
+  var KINDS = ["used", "wasted", "idle", "none"];
+  var svg = window.fwMake.svg, html = window.fwMake.html, shown = {}, tip = null, watcher = null;
 
-  function svg(name, attributes, parent, text) {
-    var element = document.createElementNS(NS, name);
-    Object.keys(attributes).forEach(function (key) { element.setAttribute(key, attributes[key]); });
-    if (text !== undefined) element.textContent = text;
-    if (parent) parent.appendChild(element);
-    return element;
-  }
-  function html(name, className, text, parent) {
-    var element = document.createElement(name);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    if (parent) parent.appendChild(element);
-    return element;
-  }
   function rem() { return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16; }
-  function words(value) { return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u2009"); }
+  function words(value) { return window.fwMake.thousands(Math.round(value).toString()); }
   function place(name) { return document.getElementById("plot-" + name); }
 
   // Three to five ticks at 1, 2 or 5 times a power of ten.
