@@ -83,6 +83,15 @@ def choice(id: str, label: str, choices: Sequence[Choice], value: str) -> Compon
     )
 
 
+def text_filter(id: str, value: str, *, label: str = "Text", hint: str = "") -> Component:
+    """A filter of typed text, at most 100 characters; its value changes 0.4 s after the last key."""
+    field = dbc.Input(
+        id=id, type="search", value=value, debounce=0.4, maxlength=100, autocomplete="off", placeholder=hint
+    )
+    classes = "fw-filter fw-text-filter" + (" fw-is-set" if value else "")
+    return html.Div([html.Label(label, htmlFor=id), field], className=classes)
+
+
 def switch(
     id: str, label: str, choices: Sequence[Choice], value: str, titles: dict[str, str] | None = None
 ) -> Component:

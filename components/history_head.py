@@ -10,7 +10,7 @@ import dash_bootstrap_components as dbc
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import ANY, Choice, choice, icon, select_filter, short_model
+from components.elements import ANY, Choice, choice, icon, select_filter, short_model, text_filter
 from components.history_address import HistoryAddress, go
 from components.history_table import NEXT, PLURALS
 from components.history_words import length_words, range_words
@@ -85,10 +85,7 @@ def group_switch(address: HistoryAddress, *, has_departments: bool) -> Component
 
 def name_filter(address: HistoryAddress) -> Component:
     """The text that the names of the rows hold; the script puts it into the address."""
-    value = address.value("q")
-    field = dbc.Input(id="eff-q", type="search", value=value, maxlength=100, autocomplete="off", placeholder="name")
-    classes = "fw-filter fw-filter-text" + (" fw-is-set" if value else "")
-    return html.Div([html.Label("Text", htmlFor="eff-q"), field], className=classes)
+    return text_filter("eff-q", address.value("q"), hint="name")
 
 
 def view_switch(views: Sequence[Choice], address: HistoryAddress) -> Component:

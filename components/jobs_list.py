@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import dash_bootstrap_components as dbc
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.data_table import data_table, pager
-from components.elements import ANY, Choice, icon, panel_state, select_filter, switch
+from components.elements import ANY, Choice, icon, panel_state, select_filter, switch, text_filter
 from components.job_rows import COLUMNS, table_rows
 from components.job_words import are_jobs_known, state_word
 from components.shell import frame_data
@@ -102,7 +101,7 @@ def jobs_page(answer: ListAnswer, *, refresh_seconds: float) -> Component:
             id="jobs-ranges",
             hidden=parts.ranges_hidden,
         ),
-        _text(answer.chosen.get("q", "")),
+        text_filter("jobs-text", answer.chosen.get("q", ""), hint="id, name, user"),
         html.A(
             [icon("download"), "CSV"], id="jobs-export", href=parts.export, className="fw-button", download="jobs.csv"
         ),
@@ -136,25 +135,6 @@ def jobs_page(answer: ListAnswer, *, refresh_seconds: float) -> Component:
         ],
         className="fw-ticking fw-jobs",
         **{"data-tick": "jobs-tick"},
-    )
-
-
-def _text(value: str) -> Component:
-    """The text filter of this list; the frame's search goes to other places."""
-    return html.Div(
-        [
-            html.Label("Text", htmlFor="jobs-text"),
-            dbc.Input(
-                id="jobs-text",
-                type="search",
-                value=value,
-                debounce=0.4,
-                maxlength=100,
-                autocomplete="off",
-                placeholder="id, name, user",
-            ),
-        ],
-        className="fw-filter fw-filter-text" + (" fw-is-set" if value else ""),
     )
 
 

@@ -8,7 +8,7 @@ import dash_bootstrap_components as dbc
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import ANY, Choice, select_filter, switch
+from components.elements import ANY, Choice, select_filter, switch, text_filter
 from components.metrics_answer import FILTERS, GROUPS, PERIODS, MetricsAnswer
 
 _TITLES = {"user": "User", "account": "Account", "partition": "Partition", "model": "Model"}
@@ -39,7 +39,12 @@ def filters(answer: MetricsAnswer) -> Component:
         for place, key in enumerate(FILTERS)
     ]
     periods = PERIODS if chosen["period"] in dict(PERIODS) else (*PERIODS, (chosen["period"], "as in the address"))
-    parts = [_period(periods, chosen["period"]), *selects, _text(chosen.get("q", "")), _name()]
+    parts = [
+        _period(periods, chosen["period"]),
+        *selects,
+        text_filter("metrics-q", chosen.get("q", ""), hint="job, name, user"),
+        _name(),
+    ]
     return html.Div(parts, className="fw-filters fw-metrics-controls", role="group", **{"aria-label": "Filters"})
 
 
@@ -60,21 +65,6 @@ def _period(periods: Sequence[Choice], value: str) -> Component:
     options = [{"label": text, "value": key} for key, text in periods]
     field = dbc.Select(id="metrics-period", options=options, value=value)
     return html.Div([html.Label("Period", htmlFor="metrics-period"), field], className="fw-filter")
-
-
-def _text(value: str) -> Component:
-    field = dbc.Input(
-        id="metrics-q",
-        type="search",
-        value=value,
-        debounce=0.4,
-        maxlength=100,
-        autocomplete="off",
-        placeholder="job, name, user",
-    )
-    return html.Div(
-        [html.Label("Text", htmlFor="metrics-q"), field], className="fw-filter fw-filter-text fw-text-filter"
-    )
 
 
 def _name() -> Component:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import dash_bootstrap_components as dbc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import ANY, Choice, panel_state, select_filter, short_model, source_name, switch
+from components.elements import ANY, Choice, panel_state, select_filter, short_model, source_name, switch, text_filter
 from components.feature_filter import feature_filter
 from components.node_rows import node_rows
 from components.node_table import node_table
@@ -149,19 +148,13 @@ def _filters(found: NodesAnswer) -> Component:
         for key, label, choices, any_word in rows
     ]
     features = feature_filter("nodes-feature", options.features, chosen.get("feature", ""))
-    filters = [_text(chosen.get("q", "")), *selects, features]
+    filters = [text_filter("nodes-q", chosen.get("q", ""), label="Name"), *selects, features]
     return html.Div(filters, className="fw-filters", role="group", **{"aria-label": "Filters"})
 
 
 def _kept(chosen: Mapping[str, str]) -> set[str]:
     """The state that is filtered by, also while no node is in it."""
     return {chosen["state"]} if chosen.get("state") else set()
-
-
-def _text(value: str) -> Component:
-    field = dbc.Input(id="nodes-q", value=value, debounce=0.3, type="search", maxlength=100, autocomplete="off")
-    classes = "fw-filter fw-text-filter" + (" fw-is-set" if value else "")
-    return html.Div([html.Label("Name", htmlFor="nodes-q"), field], className=classes)
 
 
 def _same(values: Sequence[str]) -> Sequence[Choice]:
