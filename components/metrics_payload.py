@@ -31,6 +31,7 @@ _FILTERS = {
     Group.MODEL: "model",
     Group.APPLICATION: "application",
 }
+_VIEW = frozenset({"sort", "row", "finding"})  # how the answer is looked at, no part of the question
 _SHORT = {"graphics_engine_activity": "GR", "mixed": "part GR"}
 
 
@@ -51,6 +52,7 @@ def metrics_payload(table: MetricsTable, context: PayloadContext) -> dict[str, A
     title, under = _TITLES[table.group]
     limits = context.limits
     return {
+        "question": urlencode({name: value for name, value in context.query.items() if name not in _VIEW}),
         "group": table.group.value,
         "title": title,
         "under": under,
@@ -149,7 +151,7 @@ def _inside(row: MetricsRow, group: Group, context: PayloadContext) -> str:
     key = _FILTERS.get(group)
     if key is None:
         return ""
-    kept = {name: value for name, value in context.query.items() if name not in ("group", "sort", "row", "finding")}
+    kept = {name: value for name, value in context.query.items() if name != "group" and name not in _VIEW}
     asked = {**kept, "group": Group.JOB.value, key: row.name}
     if len(row.models) == 1 and row.key != row.name:
         asked["model"] = row.models[0][0]

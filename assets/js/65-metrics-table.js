@@ -1,7 +1,7 @@
 // The detailed table: rows with bars, sorted here, blanks last; a row unfolds to its diagnosis. All text goes in as text.
 (function () {
   "use strict";
-  var NOT = "\u2013", ENOUGH = 80, STEP = 100, make = window.fwMake.html;
+  var NOT = "\u2013", ENOUGH = 80, NARROW = matchMedia("(max-width: 767.98px)"), make = window.fwMake.html;
 
   function add(parent) {
     for (var i = 1; i < arguments.length; i++) if (arguments[i]) parent.appendChild(arguments[i]);
@@ -29,6 +29,10 @@
     if (column.kind !== "amount") return ratio(value);
     return number(value, column.unit === "W" || value === 0 || value >= 99.95 ? 0 : value < 0.095 ? 2 : 1);
   }
+
+  // On a phone a row is a card: a few first, then all of them.
+  function first() { return NARROW.matches ? 20 : 100; }
+  function further() { return NARROW.matches ? Infinity : 100; }
 
   // What a row is sorted by; null comes last both ways.
   function sortKey(data, name) {
@@ -188,14 +192,15 @@
     var parts = [table];
     if (!view.rows.length) parts.push(make("p", "fw-quiet", "No row has this finding or lies in the selection."));
     if (view.rows.length > view.most) {
-      var more = make("button", "fw-button fw-small-button fw-metrics-more", "Show " + Math.min(STEP, view.rows.length - view.most) + " more");
+      var left = view.rows.length - view.most, words = further() < left ? "Show " + further() + " more" : "Show all " + number(view.rows.length, 0);
+      var more = make("button", "fw-button fw-small-button fw-metrics-more", words);
       more.type = "button";
       more.setAttribute("data-metrics-more", "1");
       parts.push(more);
     }
-    var left = box.scrollLeft, focus = document.activeElement && box.contains(document.activeElement) ? where(document.activeElement) : null;
+    var across = box.scrollLeft, focus = document.activeElement && box.contains(document.activeElement) ? where(document.activeElement) : null;
     box.replaceChildren.apply(box, parts);
-    box.scrollLeft = left;
+    box.scrollLeft = across;
     if (focus) refocus(box, focus);
   }
   function where(element) {
@@ -211,5 +216,5 @@
     if (found) found.focus({ preventScroll: true });
   }
 
-  window.fwMetricsTable = { draw: draw, sorted: sorted, add: add, icon: icon, number: number, hours: hours, ratio: ratio, STEP: STEP };
+  window.fwMetricsTable = { draw: draw, sorted: sorted, add: add, icon: icon, number: number, hours: hours, ratio: ratio, first: first, further: further };
 })();

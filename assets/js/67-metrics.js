@@ -28,7 +28,7 @@
     if (id("top")) id("top").hidden = !data;
     if (!data) { id("table").replaceChildren(); id("count").textContent = ""; id("set").replaceChildren(); return; }
     var rows = table.sorted(data, visible(), now.sort), place = rows.findIndex(function (row) { return row.key === now.row; });
-    now.most = Math.max(now.most || table.STEP, place >= 0 ? Math.ceil((place + 1) / table.STEP) * table.STEP : 0);
+    now.most = Math.max(now.most || table.first(), place + 1);
     table.draw(data, { rows: rows, sort: now.sort, open: now.row, most: now.most, period: period() });
     var base = now.finding ? data.rows.filter(function (row) { return row.findings.some(function (use) { return use[0] === now.finding; }); }) : data.rows;
     window.fwMetricsScatter.draw(data, base, now.row);
@@ -92,8 +92,8 @@
   }
 
   function drawMetrics(data, sort, finding, row) {
-    var fresh = data !== now.data;
-    if (fresh) { now.most = 0; now.picked = null; }
+    // Newer numbers of the same question take away neither what is selected nor what has been unrolled.
+    if (!data || !now.data || data.question !== now.data.question) { now.most = 0; now.picked = null; }
     now.data = data || null;
     now.sort = sort || DEFAULTS.sort;
     now.finding = finding || "";
@@ -178,7 +178,7 @@
     if (button.hasAttribute("data-metrics-application")) set("application", "");
     if (button.hasAttribute("data-metrics-unpick")) select([]);
     if (button.hasAttribute("data-metrics-clear")) clear();
-    if (button.hasAttribute("data-metrics-more")) { now.most += window.fwMetricsTable.STEP; redraw(); }
+    if (button.hasAttribute("data-metrics-more")) { now.most += window.fwMetricsTable.further(); redraw(); }
     if (button.hasAttribute("data-metrics-twin")) { now.twin = !now.twin; button.setAttribute("aria-pressed", now.twin ? "true" : "false"); button.textContent = now.twin ? "Show as chart" : "Show as table"; redraw(); }
   });
   document.addEventListener("pointerover", function (event) {

@@ -221,6 +221,15 @@ def test_a_huge_table_shows_the_largest_rows_and_says_how_many_there_are() -> No
     assert min(row["hours"] for row in shown["rows"]) >= 100 and len(shown["columns"]) == len(COLUMNS)
 
 
+def test_how_an_answer_is_looked_at_is_no_part_of_its_question() -> None:
+    table = detailed_metrics(STAFF, sources([]), question())
+    by_user, looked_at, by_job = (
+        metrics_payload(table, PayloadContext("/", query, FindingLimits()))["question"]
+        for query in ({"group": "user"}, {"group": "user", "sort": "name", "row": "7"}, {"group": "job"})
+    )
+    assert by_user == looked_at != by_job
+
+
 @pytest.mark.parametrize("name", ["a/b?c#d", "<script>alert(1)</script>", "ä ö", "..", "%2e"])
 def test_odd_names_stay_text_and_links_lead_to_them_alone(name: str) -> None:
     pieces = [piece("1", user=name, name=name, account=name)]
