@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from data.model import Job
 from policy.calendar import may_step
-from policy.ladder import Episode, EpisodeKey, close, due_at, freeze, next_step, observe
+from policy.ladder import Episode, EpisodeKey, close, due_at, freeze, low_since, next_step, observe
 from policy.model import Attempt, JobVerdict, Status, Verdict, attempt_of
 from policy.rules import MINUTE, Rule, Step
 from settings import PolicySettings, StepAction
@@ -155,7 +155,7 @@ def _due(
             continue
         until = warn_only_until(rule, step, situation.acting_since, policy, now)
         if due_at(episode, rule, verdict, now, warn_only_until=until) <= now:
-            acts.append(_act(one.job, verdict, episode, step))
+            acts.append(_act(one.job, verdict, episode, rule, step))
     return max(acts, key=lambda act: (act.action is StepAction.CANCEL, act.step), default=None)
 
 
@@ -168,10 +168,10 @@ def warn_only_until(
     return acting_since.get(rule.name, now) + timedelta(days=policy.warn_only_days)
 
 
-def _act(job: Job, verdict: Verdict, episode: Episode, step: Step) -> Act:
-    since = episode.opened_at - timedelta(seconds=(verdict.window_seconds or 0.0) if verdict.idle_seconds else 0.0)
+def _act(job: Job, verdict: Verdict, episode: Episode, rule: Rule, step: Step) -> Act:
     wanted = cancel_id(job) if step.action is StepAction.CANCEL else None
-    return Act(job, verdict, verdict.rule, episode.number, len(episode.taken) + 1, step.action, since, wanted)
+    since = low_since(episode, rule)
+    return Act(job, verdict, rule.name, episode.number, len(episode.taken) + 1, step.action, since, wanted)
 
 
 def _in_time(

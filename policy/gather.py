@@ -26,6 +26,11 @@ class Whole:
     parts: tuple[Job, ...]
     gpus: tuple[Gpu, ...]
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """The job labels under which its samples may stand."""
+        return frozenset(label for part in self.parts for label in own_labels(part))
+
 
 @dataclass(frozen=True, slots=True)
 class Sums:
@@ -115,8 +120,7 @@ def disagreeing_jobs(snapshot: ClusterSnapshot) -> frozenset[int]:
 
 def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums, disagreeing: frozenset[int] = frozenset()) -> Evidence:
     """What the first reading says of one job."""
-    job, gpus = whole.job, whole.gpus
-    labels = frozenset(label for part in whole.parts for label in own_labels(part))
+    job, gpus, labels = whole.job, whole.gpus, whole.labels
     return Evidence(
         job=job,
         gpu_count=job.allocated.gpus,
@@ -133,7 +137,7 @@ def evidence_of(whole: Whole, rules: Sequence[Rule], sums: Sums, disagreeing: fr
 
 def devices_of(whole: Whole, rules: Sequence[Rule], sums: Sums) -> tuple[DeviceUse, ...]:
     """What a reading says of each device of a job: the rules' metrics, and what else was asked for as a signal."""
-    labels = frozenset(label for part in whole.parts for label in own_labels(part))
+    labels = whole.labels
     keys = sorted({(rule.metric, window) for rule in rules for window in rule.windows})
     return tuple(_device(gpu, keys, sums.of(gpu), labels) for gpu in whole.gpus)
 

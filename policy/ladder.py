@@ -82,6 +82,14 @@ def take(episode: Episode, now: datetime) -> Episode:
     return replace(episode, taken=(*episode.taken, now))
 
 
+def low_since(episode: Episode, rule: Rule) -> datetime:
+    """Since when at least the job is low: an idle one opened its episode only after its first window."""
+    if rule.kind is RuleKind.MEAN:
+        return episode.opened_at
+    opened_after = timedelta(seconds=rule.windows[0])
+    return min(episode.opened_at - opened_after, episode.low_at - timedelta(seconds=episode.low_seconds))
+
+
 def next_step(episode: Episode, rule: Rule) -> Step | None:
     """The step that comes next, in order; None when all are taken, and while nothing may follow."""
     if not episode.is_open or episode.is_held or episode.frozen_since is not None:

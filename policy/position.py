@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 
 from policy.calendar import next_opening
 from policy.decide import warn_only_until
-from policy.ladder import Episode, due_at, next_step, observe
+from policy.ladder import Episode, due_at, low_since, next_step, observe
 from policy.model import JobVerdict, Status, Verdict, attempt_of
 from policy.rules import Rule
-from settings import PolicySettings, RuleKind
+from settings import PolicySettings
 
 
 def placed(
@@ -45,10 +45,7 @@ def _placed(
     episode = observe(known, attempt_of(one.job), rule, verdict, now)
     if episode is None or not episode.is_open:
         return verdict
-    since = episode.opened_at
-    if rule.kind is RuleKind.IDLE:
-        since -= timedelta(seconds=rule.windows[0] if known is not None else verdict.idle_seconds or 0.0)
-    verdict = replace(verdict, since=since, steps_taken=len(episode.taken))
+    verdict = replace(verdict, since=low_since(episode, rule), steps_taken=len(episode.taken))
     step = next_step(episode, rule)
     if step is None or verdict.status is not Status.LOW or not rule.acts:
         return verdict

@@ -13,7 +13,7 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from data.errors import FullwarpError, NotFound, SourceError
-from data.model import ClusterSnapshot, Gpu, SourceCondition, SourceState, SumAsk, SumsReading, Viewer
+from data.model import ClusterSnapshot, Job, SourceCondition, SourceState, SumAsk, SumsReading, Viewer
 from data.queries.job_report import job_report
 from data.queries.scope import may_see, scope_source
 from data.sources import Sources
@@ -23,10 +23,10 @@ from policy.doubts import limits_of
 from policy.gather import Sums, Whole, devices_of, disagreeing_jobs, evidence_of, running_jobs, sums_of
 from policy.judge import Judging, clean_seconds, judge_job
 from policy.ladder import Episode
-from policy.model import Attempt, Evidence, JobVerdict, Status, attempt_of
+from policy.model import WORST_FIRST, Attempt, Evidence, JobVerdict, Status, attempt_of
 from policy.position import placed
 from policy.rules import Exemption, Rule, covers, rules_of
-from policy.signs import by_node, nodes_of, suspicious_nodes, troubles_of
+from policy.signs import ByNode, by_node, nodes_of, suspicious_nodes, troubles_of
 from settings import Settings
 
 # Beyond this share of all nodes, naming them costs the server more than reading all.
@@ -49,8 +49,8 @@ NO_LADDERS = Ladders()
 @dataclass(frozen=True, slots=True)
 class VerdictList:
     """Verdicts that the viewer may see, worst first. `counts` by status are of everybody's jobs, `uncovered` those
-    that no rule is about. `fault` says why nothing new was measured ("" = all answered), `detail` what the source said
-    of it, for staff alone."""
+    that no rule is about; `wasted_gpu_hours` by status are of each job's window, absent where none is measured. `fault`
+    says why nothing new was measured ("" = all answered), `detail` what the source said of it, for staff alone."""
 
     time: datetime
     verdicts: tuple[JobVerdict, ...]
@@ -114,13 +114,20 @@ def verdict(
     text = job_id.strip()
     found = verdicts(viewer, sources, exemptions=exemptions, ladders=ladders).verdicts
     by_written = [one for one in found if one.job.display_id == text]
-    by_raw = [one for one in found if str(one.job.job_id) == text or str(one.job.het_job_id) == text.split("+")[0]]
+    by_raw = [one for one in found if _is_named(one.job, text)]
     for one in (*by_written, *by_raw):
         return replace(one, wasted_gpu_hours_total=_wasted_since_start(viewer, sources, one))
     raise NotFound(
         f"There is no verdict on job {text[:60]}: it does not run with GPUs, no rule covers it, or you may not see it",
         hint=f"See `fullwarp job {text[:60]}` for what is known of it.",
     )
+
+
+def _is_named(job: Job, text: str) -> bool:
+    """Whether a raw id names the job; any part of a het job names the whole."""
+    if job.het_job_id is not None and str(job.het_job_id) == text.split("+")[0]:
+        return True
+    return str(job.job_id) == text
 
 
 def _wasted_since_start(viewer: Viewer, sources: Sources, one: JobVerdict) -> float | None:
@@ -171,8 +178,8 @@ def judge_all(
     found = [judge_job(one, rules, judging, now) for one, (_, rules) in zip(evidence, covered, strict=True)]
     low = [number for number, one in enumerate(found) if _may_be_low(one)]
     if low:
-        more = _corroborated(metrics, snapshot, [covered[number][0] for number in low], first, judging.rules)
         gpus = by_node(snapshot.gpus)
+        more = _corroborated(metrics, snapshot, gpus, [covered[number][0] for number in low], first, judging.rules)
         for number in low:
             whole, rules = covered[number]
             sure = _with_more(evidence[number], whole, judging, gpus, first, more, now)
@@ -222,11 +229,10 @@ def _ask(
 
 
 def _corroborated(
-    metrics: Adding, snapshot: ClusterSnapshot, low: Sequence[Whole], first: Sums, rules: Sequence[Rule]
+    metrics: Adding, snapshot: ClusterSnapshot, gpus: ByNode, low: Sequence[Whole], first: Sums, rules: Sequence[Rule]
 ) -> Sums:
     """The second question: other signals, XID errors and restarts on the nodes of low jobs."""
     nodes = nodes_of(low)
-    gpus = by_node(snapshot.gpus)
     suspicious = suspicious_nodes(nodes, gpus, first)
     named = None if len(nodes) > _MOST_NODES_NAMED * max(1, len(gpus)) else nodes
     return _ask(metrics, snapshot, asks_about(rules, suspicious), named, signal_windows(rules))
@@ -236,7 +242,7 @@ def _with_more(
     evidence: Evidence,
     whole: Whole,
     judging: Judging,
-    gpus: Mapping[str, Sequence[Gpu]],
+    gpus: ByNode,
     first: Sums,
     more: Sums,
     now: datetime,
@@ -252,10 +258,11 @@ def _with_more(
 def _listed(
     snapshot: ClusterSnapshot, found: Sequence[JobVerdict], running: int, first: Sums, judging: Judging
 ) -> VerdictList:
-    ordered = sorted(found, key=lambda one: (list(Status).index(one.status), -_wasted(one), one.job.job_id))
+    ordered = sorted(found, key=lambda one: (WORST_FIRST[one.status], -(_wasted(one) or 0.0), one.job.job_id))
     wasted: dict[str, float] = defaultdict(float)
     for one in found:
-        wasted[one.status.value] += _wasted(one)
+        if (hours := _wasted(one)) is not None:
+            wasted[one.status.value] += hours
     return VerdictList(
         time=snapshot.time,
         verdicts=tuple(ordered),
@@ -270,5 +277,5 @@ def _listed(
     )
 
 
-def _wasted(one: JobVerdict) -> float:
-    return one.verdict.wasted_gpu_hours_window or 0.0
+def _wasted(one: JobVerdict) -> float | None:
+    return one.verdict.wasted_gpu_hours_window

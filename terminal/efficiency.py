@@ -11,7 +11,7 @@ from rich.text import Text
 from data.words import clock, count, duration, gpu_hours, of, percent
 from policy.model import JobVerdict, Status, Verdict
 from policy.queries import VerdictList
-from settings import RuleMode, StepAction
+from settings import RuleMode
 from terminal.status import source_lines
 from terminal.tables import Column, line, table
 
@@ -22,7 +22,6 @@ STYLES = {
     Status.OK: "green",
     Status.EXEMPT: "",
 }
-ACTIONS = {StepAction.WARN: "warn", StepAction.CANCEL: "cancel"}
 COLUMNS = (
     Column("JOB"),
     Column("USER"),
@@ -134,5 +133,5 @@ def _total(one: JobVerdict) -> str:
 def _next(verdict: Verdict, zone: tzinfo, now: datetime) -> str | None:
     if verdict.next_action is not None and verdict.next_at is not None:
         when = "now" if verdict.next_at <= now else clock(verdict.next_at, zone, now)
-        return f"{ACTIONS[verdict.next_action]} {when}"
+        return f"{verdict.next_action.value} {when}"
     return "reports only" if verdict.status is Status.LOW and verdict.mode is RuleMode.REPORT else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from data.cache import MemoryCache
@@ -19,6 +20,11 @@ COLLEAGUE = Viewer("colleague", Role.USER, frozenset({"chemistry"}), visibility=
 
 SECRETS = ("mallory", "secret-run", "90210", "90211", "90212", "/home/mallory", "chemistry", "90199")
 """What belongs to mallory: user, job name, raw and written ids, folder, account, a dependency."""
+
+
+def secrets_in(text: str) -> list[str]:
+    """The secrets that stand in a text, not merely as digits of a longer number such as a latency."""
+    return [word for word in SECRETS if re.search(rf"(?<![\d.]){re.escape(word)}(?!\d)", text)]
 
 
 def nodes():
