@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from data.efficiency.mig import slice_profile
 from data.gpu_models import gpu_model
 from data.model import SourceState
-from data.words import duration
+from data.words import duration, number
 
 Tone = Literal["waste", "bad", "info"]
 Choice = tuple[str, str]
@@ -126,6 +126,17 @@ def panel_state(
         ],
         className="fw-state",
     )
+
+
+def facts_list(facts: Iterable[tuple[str, Any]]) -> Component:
+    """What is known of one thing: names and values."""
+    rows = [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
+    return html.Dl(rows, className="fw-facts")
+
+
+def reasons(counts: Mapping[str, int]) -> str:
+    """ "3 blank, 1 too large"; "0" where nothing was counted."""
+    return ", ".join(f"{number(amount)} {reason}" for reason, amount in sorted(counts.items())) or "0"
 
 
 def panel(title: str, children: Sequence[Any], *, note: Any = "", right: Sequence[Any] = (), id: str = "") -> Component:

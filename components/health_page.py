@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import age, icon, moment, source_name
+from components.elements import age, facts_list, icon, moment, reasons, source_name
 from components.findings import code_block
+from components.history_health import history_health_panel
 from components.metric_values import label
 from components.runaway import runaway_panel
 from components.shell import frame_data
@@ -101,7 +102,11 @@ def _body(found: HealthAnswer) -> list[Component]:
     return [
         *banners,
         html.Div(
-            [_source(state, health, is_staff=found.is_staff) for state in health.sources], className="fw-sources-grid"
+            [
+                *(_source(state, health, is_staff=found.is_staff) for state in health.sources),
+                *([history_health_panel(health.history, is_staff=found.is_staff)] if health.history else []),
+            ],
+            className="fw-sources-grid",
         ),
         *([_checks(health.checks)] if found.is_staff else []),
         html.Div([_missing(health), _joins(health)], className="fw-sources-grid"),
@@ -120,8 +125,7 @@ def _source(state: SourceState, health: Health, *, is_staff: bool) -> Component:
     facts = [*_timing(state), *_kind(state, health), *_losses(state)]
     if is_staff:
         facts += _for_staff(state)
-    rows = [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
-    return html.Section([head, html.Dl(rows, className="fw-facts")], className="fw-panel")
+    return html.Section([head, facts_list(facts)], className="fw-panel")
 
 
 def _timing(state: SourceState) -> list[tuple[str, Any]]:
@@ -146,12 +150,11 @@ def _kind(state: SourceState, health: Health) -> list[tuple[str, Any]]:
 
 def _losses(state: SourceState) -> list[tuple[str, Any]]:
     """What was left out of every number, counted."""
-    dropped = [f"{number(amount)} {reason}" for reason, amount in sorted(state.dropped_values.items())]
     facts: list[tuple[str, Any]] = [("Broken rows", number(state.broken_rows))]
     if state.broken_examples:
         facts.append(("Such as", [html.Div(html.Code(text)) for text in state.broken_examples[:3]]))
     if state.name == "metrics":
-        facts.append(("Dropped values", ", ".join(dropped) or "0"))
+        facts.append(("Dropped values", reasons(state.dropped_values)))
     return facts
 
 

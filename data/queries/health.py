@@ -20,6 +20,7 @@ from data.model import (
     SourceState,
     Viewer,
 )
+from data.queries.history_health import HistoryHealth, history_health
 from data.queries.live import snapshot
 from data.sources import Sources
 
@@ -29,7 +30,8 @@ class Health:
     """One picture's sources and notes. `asked` is what the metrics server says of itself, None = not answered.
 
     `missing` are metrics that no exporter gives. `joins` counts held devices by the way that they came to their job.
-    `checks` name the lines that mend something; they, addresses and error texts are for staff only.
+    `checks` name the lines that mend something; they, addresses and error texts are for staff only. `history` is of
+    now: None where none is kept or a past moment is asked for.
     """
 
     snapshot: ClusterSnapshot
@@ -40,6 +42,7 @@ class Health:
     joins: Mapping[JoinMethod, int] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     checks: tuple[Check, ...] = ()
+    history: HistoryHealth | None = None
 
 
 def health(viewer: Viewer, sources: Sources, at: datetime | None = None) -> Health:
@@ -57,6 +60,7 @@ def health(viewer: Viewer, sources: Sources, at: datetime | None = None) -> Heal
         joins=Counter(gpu.join for gpu in held if gpu.join is not None),
         notes=whole.notes,
         checks=tuple(_checks(sources, whole, asked, missing)) if viewer.is_staff else (),
+        history=history_health(viewer, sources) if at is None else None,
     )
 
 
