@@ -61,6 +61,9 @@ def _slurm(
     yield from slurm.broken_rows("jobs", jobs)
     yield slurm.counts_gpus(nodes.rows, jobs.rows)
     yield from slurm.cluster_name(settings.cluster, nodes.rows)
+    accounted = _try(slurm.SUBJECT, scheduler.accounted_running, [])  # where there is none, health says so
+    if accounted is not None:
+        yield from slurm.hidden_jobs(accounted.rows, nodes.rows, jobs.rows)
 
 
 def _metrics(

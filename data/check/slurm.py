@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from data.check.result import Check, Verdict, some
+from data.live.runaway import hidden_by_slurmctld, unknown_to_slurmctld
 from data.model import Job, Node, Rows, SourceHealth
 
 SUBJECT = "Slurm"
 TRACK_GPUS = (
     "in slurm.conf: AccountingStorageTRES=gres/gpu",
     "then: systemctl restart slurmctld   (jobs that start from then on are counted)",
+)
+SEE_ALL_JOBS = (
+    "PrivateData=jobs in slurm.conf hides them; for the account that asks Slurm:",
+    "sacctmgr modify user where name=NAME set AdminLevel=Operator",
 )
 DEFINE_GPUS = (
     "in slurm.conf: GresTypes=gpu",
@@ -56,6 +61,15 @@ def _untold_jobs(jobs: Sequence[Job]) -> list[str]:
     """Running jobs that hold GPUs by their node details and whose AllocTRES does not say how many."""
     holds = (job for job in jobs if job.is_running and any(part.gpu_count for part in job.devices))
     return [job.display_id for job in holds if job.allocated.gpus is None]
+
+
+def hidden_jobs(accounted: Sequence[Job], nodes: Sequence[Node], jobs: Sequence[Job]) -> Iterator[Check]:
+    """Whether slurmctld keeps jobs from this account that slurmdbd tells: no page would show them."""
+    found = hidden_by_slurmctld(unknown_to_slurmctld(accounted, jobs), nodes, jobs)
+    if found:
+        which = some([job.display_id for job in found])
+        text = f"slurmctld hides jobs from this account that slurmdbd says run: {which}; they are missing everywhere"
+        yield Check(SUBJECT, Verdict.PROBLEM, text, SEE_ALL_JOBS)
 
 
 def cluster_name(wanted: str, nodes: Sequence[Node]) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from data.inventory import Inventory
 from data.join import SignalLimits, join
 from data.live.asking import Answer, Asked
 from data.live.condition import metrics_state, scheduler_state
-from data.live.runaway import JobKey, confirmed, unknown_to_slurmctld
+from data.live.runaway import JobKey, confirmed, hidden_by_slurmctld, unknown_to_slurmctld
 from data.model import Association, ClusterSnapshot, Job, Node, Note, Reading, Rows, SourceState
 
 T = TypeVar("T")
@@ -100,11 +100,15 @@ def _with_slow(old: Picture, asked: Asked, now: datetime, picture: Picture) -> P
 
 
 def _with_runaway(old: Picture, asked: Asked, picture: Picture) -> Picture:
-    """Jobs that slurmctld did not know twice in a row; between two askings those of the last one."""
+    """Jobs that slurmctld did not know twice in a row, without those that it may merely hide from us; between two
+    askings those of the last one."""
     if asked.accounted.value is None or asked.jobs.value is None:
         snapshot = replace(picture.snapshot, runaway=old.snapshot.runaway)
         return replace(picture, snapshot=snapshot, suspected=old.suspected)
-    found = unknown_to_slurmctld(asked.accounted.value.rows, asked.jobs.value.rows)
+    jobs = asked.jobs.value.rows
+    unknown = unknown_to_slurmctld(asked.accounted.value.rows, jobs)
+    hidden = hidden_by_slurmctld(unknown, picture.snapshot.nodes, jobs)
+    found = [job for job in unknown if job not in hidden]
     snapshot = replace(picture.snapshot, runaway=confirmed(found, old.suspected))
     return replace(picture, snapshot=snapshot, suspected=tuple(job.key for job in found))
 

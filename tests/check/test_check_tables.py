@@ -26,6 +26,7 @@ from data.model import (
 )
 from data.protocols import MetricsSource, SchedulerSource
 from settings import IdentitySettings, MetricsSettings, ServeSettings, Settings
+from tests.live.builders import make_job, make_node
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -91,6 +92,14 @@ def test_broken_rows_are_counted_and_named() -> None:
     _, text = said(slurm.broken_rows("nodes", Rows((node("a"),), broken=2, broken_examples=("gpu07: no state",))))
     assert "2 of 3 nodes" in text
     assert "gpu07: no state" in text
+
+
+def test_jobs_that_slurmctld_hides_are_named_with_what_shows_them() -> None:
+    told = make_job(7, node="gpu01")
+    assert list(slurm.hidden_jobs([told], [make_node("gpu01")], [])) == []
+    verdicts, text = said(slurm.hidden_jobs([told], [make_node("gpu01", allocated_cpus=8)], []))
+    assert verdicts == [Verdict.PROBLEM]
+    assert "hides jobs" in text and "7" in text and "AdminLevel=Operator" in text
 
 
 def test_a_cluster_of_another_name_is_a_problem() -> None:
@@ -282,6 +291,9 @@ class Scheduler:
         return Rows((node("gpu01"), node("cpu01", gpus=0)))
 
     def jobs(self, at: datetime | None = None) -> Rows[Job]:
+        return Rows(())
+
+    def accounted_running(self) -> Rows[Job]:
         return Rows(())
 
 

@@ -10,8 +10,8 @@ from data.attention import attention
 from data.cache import MemoryCache
 from data.errors import SourceDenied
 from data.live import LiveCluster
-from data.live.runaway import confirmed, unknown_to_slurmctld
-from data.model import ClusterSnapshot, NodeFilter, Role, Viewer
+from data.live.runaway import confirmed, hidden_by_slurmctld, unknown_to_slurmctld
+from data.model import ClusterSnapshot, Job, NodeFilter, Role, Tres, Viewer
 from data.narrowing import narrow
 from data.queries.scope import scope_snapshot
 from data.totals import totals
@@ -62,6 +62,36 @@ def ids(shown: ClusterSnapshot) -> list[int]:
 def test_rows_without_an_end_that_slurmctld_does_not_know(accounted: list[object], found: list[int]) -> None:
     jobs = unknown_to_slurmctld(accounted, [make_job(100)])  # type: ignore[arg-type]
     assert [job.job_id for job in jobs] == found
+
+
+@pytest.mark.parametrize(
+    ("given", "seen", "hidden"),
+    [
+        (0, [], []),
+        (8, [], [7]),
+        (8, [make_job(100)], []),
+        (16, [make_job(100)], []),  # whole cores for a job that asked for single threads
+        (24, [make_job(100)], [7]),
+        (24, [make_job(100, allocated=Tres())], []),
+        (8, [make_job(100, state="COMPLETED")], [7]),
+        (None, [], []),
+    ],
+)
+def test_cpus_given_away_to_nobody_that_is_named_may_be_a_hidden_jobs(
+    given: int | None, seen: list[Job], hidden: list[int]
+) -> None:
+    found = hidden_by_slurmctld([LOST, make_job(9, node="gone")], [make_node(allocated_cpus=given)], seen)
+    assert [job.job_id for job in found] == hidden
+
+
+def test_a_job_that_slurmctld_may_hide_from_us_is_not_named() -> None:
+    seen = Seen(accounted=[make_job(100), LOST])
+    seen.scheduler.node_rows = [make_node(allocated_cpus=64)]
+    seen.live.snapshot()
+    assert ids(seen.after(SLOW)) == []
+    seen.scheduler.node_rows = [make_node(allocated_cpus=8)]
+    assert ids(seen.after(SLOW)) == []
+    assert ids(seen.after(SLOW)) == [7]
 
 
 def test_only_a_second_asking_confirms() -> None:
