@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from commands.asked import AsJson, PartitionOption, UserOption
-from data.errors import BadRequest
 
 Texts = list[str] | None
 Since = Annotated[str, typer.Option(help="Begin of the range: 1h, 7d, -2h, a date or an ISO time.")]
@@ -45,6 +43,7 @@ def metrics(
 ) -> None:
     """Show how the GPUs were used: UTIL, SM, tensor, memory, links, and a diagnosis for each row."""
     from data.findings.advice import advice
+    from data.moment import parse_edge
     from data.queries.metrics import Group, Question, detailed_metrics
     from data.queries.metrics.flat import csv_text
     from data.queries.metrics.rows import SORTS
@@ -57,7 +56,7 @@ def metrics(
     require_known("finding", [finding] if finding else [], advice(view.sources.settings.findings))
     now = datetime.now(UTC)
     users, accounts, partitions, models, applications = _sets(user, account, partition, model, application)
-    start, end = _moment("since", since, now, view.zone), _moment("until", until, now, view.zone)
+    start, end = parse_edge("--since", since, now, view.zone), parse_edge("--until", until, now, view.zone)
     question = Question(
         start, end, Group(by), by_model, users, accounts, partitions, models, applications, finding=finding, sort=sort
     )
@@ -72,14 +71,3 @@ def metrics(
 
 def _sets(*given: Texts) -> Iterator[frozenset[str]]:
     return (frozenset(words or ()) for words in given)
-
-
-def _moment(name: str, text: str, now: datetime, zone: tzinfo) -> datetime:
-    """A moment, or a bare distance such as 7d."""
-    from data.moment import parse_moment
-
-    distance = f"-{text}" if re.fullmatch(r"\d+(\.\d+)?\s*(s|min|m|h|d|w)", text.strip(), re.ASCII) else text
-    try:
-        return parse_moment(distance, now, zone) or now
-    except BadRequest as err:
-        raise BadRequest(f"--{name}: {err}", hint=err.hint) from err

@@ -116,17 +116,16 @@ def _html(view: View, found: Report) -> str:
 
 
 def _write_digests(view: View, query: ReportQuery, folder: Path) -> int:
-    from data.queries.history.digest import digest, digest_names
+    from data.queries.history.digest import digests
     from terminal.history_pages import digest_html, digest_text
 
     now = datetime.now(UTC)
-    names = digest_names(view.viewer, view.sources, query)
-    for name in names:
-        found = digest(view.viewer, view.sources, name, query)
-        stem = folder / f"{query.by.value}-{_file_name(name)}"
+    made = digests(view.viewer, view.sources, query)
+    for found in made:
+        stem = folder / f"{query.by.value}-{_file_name(found.name)}"
         _write(stem.with_name(f"{stem.name}.html"), digest_html(found, view.zone, now).encode())
         _write(stem.with_name(f"{stem.name}.txt"), digest_text(found, view.zone, now).encode())
-    return len(names)
+    return len(made)
 
 
 def _file_name(name: str) -> str:

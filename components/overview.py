@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from components.attention import attention_panel
 from components.compare import compare_panel
 from components.day_panel import day_panel
-from components.elements import Choice, panel_state, select_filter, short_model
+from components.elements import Choice, select_filter, short_model
 from components.feature_filter import feature_filter
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
@@ -176,10 +176,3 @@ def _filters(found: OverviewAnswer) -> Component:
 
 def _same(values: Sequence[str]) -> Sequence[Choice]:
     return tuple((value, value) for value in values)
-
-
-def unavailable_page(title: str, lines: Sequence[str]) -> Component:
-    """The page when not even the first picture could be made."""
-    retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
-    inside = [html.H1("Overview", className="fw-sr"), panel_state("bad", "bad", title, lines, [retry])]
-    return html.Section(inside, className="fw-panel")

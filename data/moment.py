@@ -33,6 +33,21 @@ def parse_moment(text: str, now: datetime, zone: tzinfo = UTC) -> datetime | Non
     return moment
 
 
+def parse_edge(name: str, text: str, now: datetime, zone: tzinfo = UTC) -> datetime:
+    """An end of a range: as `parse_moment`, a bare distance (30d) counts back too, and nothing is now.
+
+    Raises the same, with `name` before it.
+    """
+    words = text.strip()
+    distance = f"-{words}"
+    try:
+        return parse_moment(distance if RELATIVE.fullmatch(distance.lower()) else words, now, zone) or now.astimezone(
+            UTC
+        )
+    except BadRequest as err:
+        raise BadRequest(f"{name}: {err}", hint=err.hint) from err
+
+
 def _relative(words: str, now: datetime) -> datetime | None:
     match = RELATIVE.fullmatch(words)
     return now - timedelta(seconds=float(match[1]) * UNITS[match[2]]) if match else None

@@ -1,4 +1,4 @@
-"""What the addresses of job pages have in common: a text, a choice, a number, a moment; what is wrong is named."""
+"""What the addresses of pages have in common: a text, a choice, a number, a moment; what is wrong is named."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from data.moment import parse_moment
 MAX_TEXT = 100
 
 
-def text_of(query: Mapping[str, str], key: str) -> str:
-    """The trimmed text, "" for none and for "any"."""
-    text = str(query.get(key) or "").strip()[:MAX_TEXT]
+def text_of(query: Mapping[str, str], key: str, most: int = MAX_TEXT) -> str:
+    """The trimmed text of at most `most` characters, "" for none and for "any"."""
+    text = str(query.get(key) or "").strip()[:most]
     return "" if text == ANY else text
 
 

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from data.features import without_features
 
-MAX_TEXT = 100
 MAX_FEATURES = 400
 
 

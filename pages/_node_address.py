@@ -15,7 +15,7 @@ from data.model import Viewer, Window
 from data.moment import parse_moment
 from data.queries.node_detail import LONGEST, SERIES_METRICS, node_series, node_view
 from data.sources import Sources
-from pages._nodes_address import moment_of
+from pages._address import moment_of
 
 SECONDS = {"1h": 3600, "6h": 21_600, "24h": 86_400, "7d": 604_800}
 DEFAULT_RANGE = "6h"

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
-from components.elements import ANY
 from components.node_words import BUCKETS
 from components.nodes import VIEWS, NodesAnswer
-from data.errors import BadRequest
 from data.features import wanted_features
 from data.model import NodeFilter, Viewer
-from data.moment import parse_moment
 from data.narrowing import FilterOptions
 from data.queries.node_detail import nodes_view
 from data.sources import Sources
-from pages._filters_asked import MAX_FEATURES, MAX_TEXT, FiltersAsked, known_features
+from pages._address import moment_of, text_of
+from pages._filters_asked import MAX_FEATURES, FiltersAsked, known_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +37,20 @@ class NodesAsked(FiltersAsked):
 def parse_nodes_address(query: Mapping[str, str], now: datetime, zone: str) -> NodesAsked:
     """Read the query string; never fails."""
     ignored: list[str] = []
-    view = _text(query, "view")
+    view = text_of(query, "view")
     if view and view not in dict(VIEWS):
         ignored.append(f"view = “{view[:40]}” is none of {', '.join(key for key, _ in VIEWS)}.")
         view = ""
     return NodesAsked(
-        partition=_text(query, "partition"),
-        state=_text(query, "state"),
-        model=_text(query, "model"),
-        feature=_text(query, "feature", MAX_FEATURES),
-        text=_text(query, "q"),
+        partition=text_of(query, "partition"),
+        state=text_of(query, "state"),
+        model=text_of(query, "model"),
+        feature=text_of(query, "feature", MAX_FEATURES),
+        text=text_of(query, "q"),
         view=view or VIEWS[0][0],
         at=moment_of(query, now, zone, ignored),
         ignored=tuple(ignored),
     )
-
-
-def moment_of(query: Mapping[str, str], now: datetime, zone: str, ignored: list[str]) -> datetime | None:
-    """The moment that `at` names; one that cannot be used is named in `ignored`."""
-    try:
-        return parse_moment(_text(query, "at"), now, ZoneInfo(zone))
-    except BadRequest as err:
-        ignored.append(f"at: {err}. {err.hint}")
-        return None
 
 
 def answer(asked: NodesAsked, viewer: Viewer, sources: Sources, base: str) -> NodesAnswer:
@@ -98,11 +86,6 @@ def _without_unknown(asked: NodesAsked, options: FilterOptions) -> NodesAsked:
     part, state, model = ("" if key in unknown else asked.chosen[key] for key in have)
     ignored = (*asked.ignored, *said, *no_feature)
     return replace(asked, partition=part, state=state, model=model, feature=feature, ignored=ignored)
-
-
-def _text(query: Mapping[str, str], key: str, most: int = MAX_TEXT) -> str:
-    text = str(query.get(key) or "").strip()[:most]
-    return "" if text == ANY else text
 
 
 def _one(value: str) -> frozenset[str]:

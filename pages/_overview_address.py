@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
-from components.elements import ANY
 from components.gpu_map import GROUPS, METRIC_CHOICES
-from data.errors import BadRequest
 from data.features import wanted_features
 from data.last_day import DayOfUse
 from data.model import GpuState, NodeFilter
-from data.moment import parse_moment
-from pages._filters_asked import MAX_FEATURES, MAX_TEXT, FiltersAsked
+from pages._address import choice_of, moment_of, text_of
+from pages._filters_asked import MAX_FEATURES, FiltersAsked
 
 STATES = frozenset(state.value for state in GpuState)
 
@@ -51,41 +48,18 @@ def _one(value: str) -> frozenset[str]:
 def parse_address(query: Mapping[str, str], now: datetime, zone: str) -> Asked:
     """Read the query string; never fails."""
     ignored: list[str] = []
-    state = _choice(query, "state", STATES, "", ignored)
-    metric = _choice(query, "metric", {key for key, _ in METRIC_CHOICES}, METRIC_CHOICES[0][0], ignored)
-    group = _choice(query, "group", {key for key, _ in GROUPS}, GROUPS[0][0], ignored)
+    state = choice_of(query, "state", sorted(STATES), "", ignored)
+    metric = choice_of(query, "metric", [key for key, _ in METRIC_CHOICES], METRIC_CHOICES[0][0], ignored)
+    group = choice_of(query, "group", [key for key, _ in GROUPS], GROUPS[0][0], ignored)
     return Asked(
-        partition=_text(query, "partition"),
+        partition=text_of(query, "partition"),
         state=state,
-        model=_text(query, "model"),
-        feature=_text(query, "feature", MAX_FEATURES),
-        text=_text(query, "q"),
+        model=text_of(query, "model"),
+        feature=text_of(query, "feature", MAX_FEATURES),
+        text=text_of(query, "q"),
         metric=metric,
         group=group,
-        at=_moment(query, now, zone, ignored),
-        compare=_text(query, "compare") == "1",
+        at=moment_of(query, now, zone, ignored),
+        compare=text_of(query, "compare") == "1",
         ignored=tuple(ignored),
     )
-
-
-def _text(query: Mapping[str, str], key: str, most: int = MAX_TEXT) -> str:
-    text = str(query.get(key) or "").strip()[:most]
-    return "" if text == ANY else text
-
-
-def _choice(
-    query: Mapping[str, str], key: str, known: frozenset[str] | set[str], default: str, ignored: list[str]
-) -> str:
-    value = _text(query, key)
-    if value in known or not value:
-        return value or default
-    ignored.append(f"{key} = “{value[:40]}” is none of {', '.join(sorted(known))}.")
-    return default
-
-
-def _moment(query: Mapping[str, str], now: datetime, zone: str, ignored: list[str]) -> datetime | None:
-    try:
-        return parse_moment(_text(query, "at"), now, ZoneInfo(zone))
-    except BadRequest as err:
-        ignored.append(f"at: {err}. {err.hint}")
-        return None

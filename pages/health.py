@@ -7,10 +7,10 @@ from dash import Input, Output, State
 from dash.development.base_component import Component
 
 from components.health_page import HealthAnswer, HealthParts, health_page, health_parts
-from components.overview import unavailable_page
+from components.page_states import unavailable
 from data.errors import FullwarpError
 from data.queries.health import health
-from pages._nodes_address import moment_of
+from pages._address import moment_of
 from pages._request import backing, now, viewer
 
 dash.register_page(__name__, path="/health", name="Health", title="Health - Fullwarp", icon="health", order=90)
@@ -21,7 +21,7 @@ def layout(**query: str) -> Component:
     try:
         found = _answer(str(query.get("at") or ""))
     except FullwarpError as err:
-        return unavailable_page("Nothing is known of the sources", [str(err), err.hint])
+        return unavailable("Health", "Nothing is known of the sources", [str(err), err.hint])
     return health_page(found, refresh_seconds=backing().settings.refresh_seconds)
 
 

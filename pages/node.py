@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from components.elements import panel_state
 from components.node_page import NodeAnswer, NodeParts, node_page, node_parts
-from components.overview import unavailable_page
+from components.page_states import unavailable
 from components.shell import frame_data
 from data.errors import FullwarpError, NotFound
 from data.queries.live import snapshot
@@ -32,7 +32,7 @@ def layout(name: str = "", **query: str) -> Component:
     except NotFound as err:
         return _not_found(str(err), err.hint)
     except FullwarpError as err:
-        return unavailable_page("The node cannot be shown now", [str(err), err.hint])
+        return unavailable("Node", "The node cannot be shown now", [str(err), err.hint])
 
 
 def _answer(asked: NodeAsked) -> NodeAnswer:

@@ -7,7 +7,7 @@ from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
 from components.nodes import NodesParts, nodes_page, nodes_parts
-from components.overview import unavailable_page
+from components.page_states import unavailable
 from data.errors import FullwarpError
 from pages._nodes_address import answer, parse_nodes_address
 from pages._request import backing, now, viewer
@@ -30,7 +30,7 @@ def layout(**query: str) -> Component:
     try:
         found = answer(asked, viewer(), backing().sources, dash.get_relative_path("/nodes"))
     except FullwarpError as err:
-        return unavailable_page("The nodes cannot be shown now", [str(err), err.hint])
+        return unavailable("Nodes", "The nodes cannot be shown now", [str(err), err.hint])
     return nodes_page(found, asked.view, refresh_seconds=settings.refresh_seconds)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import dash
 from dash import ClientsideFunction, Input, Output, State, clientside_callback
 
-from components.overview import Parts, unavailable_page
+from components.overview import Parts
+from components.page_states import unavailable
 from data.errors import FullwarpError
 from pages._overview_address import parse_address
 from pages._overview_view import finished_page, finished_parts, version_of
@@ -32,7 +33,7 @@ def layout(**query: str) -> Any:
     try:
         return finished_page(asked, viewer())
     except FullwarpError as err:
-        return unavailable_page("The picture cannot be made now", [str(err), err.hint])
+        return unavailable("Overview", "The picture cannot be made now", [str(err), err.hint])
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped

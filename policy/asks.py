@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from data.metrics.registry import METRICS
 from data.model import SumAsk
 from policy.doubts import SIGNALS
 from policy.rules import MINUTE, Rule
 from settings import RuleKind
 
 UTIL, GR, XID = "gpu_utilization", "graphics_engine_activity", "xid"
-STAND_INS = {UTIL: GR}
+STAND_INS = {row.stands_in_for: name for name, row in METRICS.items() if row.stands_in_for}
 # How far back it is looked for when the devices of a node turned idle, and how finely.
 LOOK_BACK_SECONDS, FINE_SECONDS, COARSE_SECONDS = 4 * 3600.0, 240.0, 900.0
 ALL_STATS = ("sum", "count", "minimum", "maximum")

@@ -32,7 +32,7 @@ code 2. With `identity.kind = "unix"` and without root rights, only a file that 
 
 
 def write_reference(folder: Path) -> None:
-    """Write settings.md, metrics.md and history.md into `folder`."""
+    """Write settings.md, metrics.md, history.md and reports.md into `folder`."""
     from terminal.history_reference import history_page
     from terminal.report_reference import reports_page
 

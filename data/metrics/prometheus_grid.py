@@ -17,19 +17,19 @@ from data.metrics.devices import Sighting, sight
 from data.metrics.dialects import BoundDialect
 from data.metrics.grid import GridRun
 from data.metrics.prometheus_answers import Labels, matrix
+from data.metrics.prometheus_arms import MARK, joined, marked, over_time
 from data.metrics.prometheus_http import Connection
 from data.metrics.prometheus_latest import all_labels
 from data.metrics.prometheus_raw import RawReader, Run, Span, put_together
 from data.metrics.prometheus_selectors import host_choices, nodes_matcher, series_of
 from data.metrics.prometheus_site import Site
-from data.metrics.prometheus_stats import STAT, can_be_summed, marked
-from data.metrics.promql import milliseconds
+from data.metrics.prometheus_stats import can_be_summed
 from data.metrics.registry import METRICS, Metric
 from data.metrics.samples import Samples, millis
 from data.metrics.values import Bools, Floats, bounds, is_blank
 from data.model import Scope
 
-_FUNCTIONS = {"sum": "sum_over_time", "count": "count_over_time", "maximum": "max_over_time"}
+_STATS = ("sum", "count", "maximum")
 # A counter's first increase in a chunk needs the sample before it.
 _BEFORE = 2
 Exporter = tuple[BoundDialect, float | None]
@@ -131,7 +131,7 @@ class GridReader:
         self._warn(answer.warnings)
         found: dict[Sighting, dict[str, tuple[Floats, Floats]]] = defaultdict(dict)
         for labels, times, values in matrix(answer.data, self.dropped):
-            who, stat = self._who(bound, labels), labels.get(STAT, "")
+            who, stat = self._who(bound, labels), labels.get(MARK, "")
             known = found[who].get(stat) if who else None
             if who and (known is None or len(known[0]) < len(times)):
                 found[who][stat] = (times, values)
@@ -142,15 +142,14 @@ class GridReader:
         return None if who is None else Sighting(who.node, who.device, who.job, None)
 
     def _query(self, bound: BoundDialect, metric: Metric, scope: Scope) -> str:
-        term, parts = bound.formulas[metric.name][0], []
+        term, arms = bound.formulas[metric.name][0], []
         for host, matchers in host_choices(bound, self._site):
             more = [*matchers, nodes_matcher(host, scope.nodes)] if scope.nodes else matchers
             series = series_of(bound, self._site, [term.name], more)
             labels = all_labels(bound, self._site, host)
-            for stat, function in _FUNCTIONS.items():
-                over = f"{function}({series}[{milliseconds(self._range / 1000)}])"
-                parts.append(marked(f"max by ({labels}) ({over})", stat))
-        return " or ".join(parts)
+            for stat in _STATS:
+                arms.append(marked(f"max by ({labels}) ({over_time(stat, series, self._range / 1000)})", stat))
+        return joined(arms)
 
     def _warn(self, texts: Sequence[str]) -> None:
         self.warnings += [text for text in texts if text not in self.warnings]
@@ -158,12 +157,12 @@ class GridReader:
 
 def _steps(found: dict[str, tuple[Floats, Floats]], scale: float, step_ms: int) -> Steps | None:
     """The statistics of one device side by side; None where the server gave only some of them."""
-    if not all(stat in found for stat in _FUNCTIONS):
+    if not all(stat in found for stat in _STATS):
         return None
     ends = [millis(times) for times, _ in found.values()]
     if any(len(each) != len(ends[0]) or (each != ends[0]).any() for each in ends[1:]):
         return None
-    sums, counts, maxima = (found[stat][1] for stat in _FUNCTIONS)
+    sums, counts, maxima = (found[stat][1] for stat in _STATS)
     return Steps(ends[0] - (step_ms - 1), sums * scale, counts=counts, maxima=maxima * scale)
 
 

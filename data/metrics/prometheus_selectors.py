@@ -62,12 +62,13 @@ def scoped(bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope |
 
 
 def scoped_by_host(
-    bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope | None
+    bound: BoundDialect, site: Site, names: Iterable[str], scope: Scope | None, only: Iterable[str] = ()
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each label that may hold the host, with the selectors that hold the series of the scope that it names; a series
-    may be in several. For exporters of devices."""
-    names = tuple(names)
-    for host, matchers in host_choices(bound, site):
+    may be in several. `only` are matchers that all must fit. For exporters of devices."""
+    names, only = tuple(names), tuple(only)
+    for host, choice in host_choices(bound, site):
+        matchers = (*choice, *only)
         if scope is None or (scope.job_labels is None and scope.nodes is None):
             yield host, (series_of(bound, site, names, matchers),)
             continue
@@ -75,3 +76,12 @@ def scoped_by_host(
         more += [nodes_matcher(host, scope.nodes)] if scope.nodes else []
         if more:
             yield host, tuple(series_of(bound, site, names, [*matchers, one]) for one in more)
+
+
+def only_where_needed(bound: BoundDialect, stands_in_for: str) -> list[str] | None:
+    """Matchers for the devices that lack the metric for which another stands in: all where the exporter does not give
+    it at all, else slices alone. None = the exporter has no such devices."""
+    if stands_in_for not in bound.formulas:
+        return []
+    names = [name for name in bound.dialect.labels.get("slice", ()) if not bound.present or name in bound.present]
+    return [f'{names[0]}!=""'] if names else None

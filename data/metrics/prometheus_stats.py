@@ -4,7 +4,8 @@ a scope one for all metrics.
 Reading raw samples is exact and fine up to a few million; beyond that the server adds up raw ranges itself
 (`*_over_time`). The number of idle samples is exact where the extremes decide it (all idle, none idle); between them
 it comes from a subquery at the scrape interval, which the server fills over gaps of up to 5 minutes. That costs more
-than all else, so it is asked only of the metrics whose idleness anybody reads; of the others it stays unknown.
+than all else, so it is asked only of the metrics whose idleness anybody reads, and of GR only where it stands in for
+UTIL; of the others it stays unknown.
 """
 
 from __future__ import annotations
@@ -17,21 +18,14 @@ from dataclasses import dataclass, replace
 from data.metrics.devices import sight
 from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels
+from data.metrics.prometheus_arms import FUNCTIONS, MARK, joined, marked, over_time
 from data.metrics.prometheus_latest import all_labels
-from data.metrics.prometheus_selectors import scoped_by_host
+from data.metrics.prometheus_selectors import only_where_needed, scoped_by_host
 from data.metrics.prometheus_site import Site
 from data.metrics.promql import milliseconds
 from data.metrics.registry import METRICS, Metric
 from data.metrics.values import bounds, is_blank
 from data.model import Device, Scope
-
-STAT = "fullwarp_stat"
-_FUNCTIONS = {
-    "sum": "sum_over_time",
-    "count": "count_over_time",
-    "minimum": "min_over_time",
-    "maximum": "max_over_time",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +62,37 @@ def sums_query(
 ) -> str:
     """One query for all statistics of the metrics, joined by `or` with the statistic's name in a label; "" where the
     scope holds nothing."""
-    return " or ".join(
-        part for metric in metrics for part in _parts(bound, site, metric, milliseconds(seconds), interval, scope)
-    )
+    return joined([arm for metric in metrics for arm in _arms(bound, site, metric, seconds, interval, scope)])
 
 
-def _parts(
-    bound: BoundDialect, site: Site, metric: Metric, length: str, interval: float, scope: Scope | None
+def _arms(
+    bound: BoundDialect, site: Site, metric: Metric, seconds: float, interval: float, scope: Scope | None
 ) -> Iterator[str]:
     term = bound.formulas[metric.name][0]
     for host, selectors in scoped_by_host(bound, site, [term.name], scope):
         labels = all_labels(bound, site, host)
-        for stat, function in _FUNCTIONS.items():
-            each = " or ".join(f"{function}({series}[{length}])" for series in selectors)
+        for stat in FUNCTIONS:
+            each = " or ".join(over_time(stat, series, seconds) for series in selectors)
             yield marked(f"max by ({labels}) ({each})", f"{metric.name}:{stat}")
-        if metric.tells_idle and metric.idle_epsilon is not None:
-            steps = f"[{length}:{milliseconds(interval)}]"
-            idle = (f"({series} <= bool {metric.idle_epsilon / term.scale!r})" for series in selectors)
-            each = " or ".join(f"avg_over_time({one}{steps})" for one in idle)
-            yield marked(f"max by ({labels}) ({each})", f"{metric.name}:idle")
+    only = only_where_needed(bound, metric.stands_in_for)
+    if not metric.tells_idle or metric.idle_epsilon is None or only is None:
+        return
+    steps = f"[{milliseconds(seconds)}:{milliseconds(interval)}]"
+    for host, selectors in scoped_by_host(bound, site, [term.name], scope, only):
+        idle = (f"({series} <= bool {metric.idle_epsilon / term.scale!r})" for series in selectors)
+        each = " or ".join(f"avg_over_time({one}{steps})" for one in idle)
+        yield marked(f"max by ({all_labels(bound, site, host)}) ({each})", f"{metric.name}:idle")
 
 
 def read_sums(rows: Iterable[tuple[Labels, float, float]], bound: BoundDialect, site: Site) -> Iterator[Sums]:
     """Put the rows of `sums_query` together; rows of a device without all four statistics are left out."""
     found: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, float]] = defaultdict(dict)
     for labels, _, value in rows:
-        name, _, stat = labels.pop(STAT, "").partition(":")
+        name, _, stat = labels.pop(MARK, "").partition(":")
         found[name, tuple(labels.items())][stat] = value
     for (name, texts), stats in found.items():
         who = sight(bound.dialect, site, dict(texts))
-        if who is None or who.device is None or name not in METRICS or not all(stat in stats for stat in _FUNCTIONS):
+        if who is None or who.device is None or name not in METRICS or not all(stat in stats for stat in FUNCTIONS):
             continue
         if who.device.slice_id is not None and name in bound.dialect.not_on_slices:
             continue
@@ -147,8 +142,3 @@ def _idle(metric: Metric, count: int, low: float, high: float, share: float | No
     if high <= metric.idle_epsilon:
         return count
     return None if share is None else round(count * share)
-
-
-def marked(expression: str, stat: str) -> str:
-    """The expression with the statistic's name in a label, so that several fit into one answer."""
-    return f'label_replace({expression}, "{STAT}", "{stat}", "", "")'

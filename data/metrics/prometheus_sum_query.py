@@ -6,21 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from data.metrics.dialects import BoundDialect
-from data.metrics.prometheus_selectors import host_choices, nodes_matcher, series_of
+from data.metrics.prometheus_arms import joined, marked, over_time
+from data.metrics.prometheus_selectors import host_choices, nodes_matcher, only_where_needed, series_of
 from data.metrics.prometheus_site import INSTANCE, Site
 from data.metrics.prometheus_stats import can_be_summed
 from data.metrics.promql import milliseconds, selector
 from data.metrics.registry import METRICS
 from data.model import SumAsk
 
-MARK = "fullwarp_arm"
 RESTART = "restart"
-_FUNCTIONS = {
-    "sum": "sum_over_time",
-    "count": "count_over_time",
-    "minimum": "min_over_time",
-    "maximum": "max_over_time",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ def arms_of(
 
 def query_of(arms: Sequence[Arm]) -> str:
     """One query whose rows carry the number of their arm in a label."""
-    return _joined([f'label_replace({arm.text}, "{MARK}", "{number}", "", "")' for number, arm in enumerate(arms)])
+    return joined([marked(arm.text, str(number)) for number, arm in enumerate(arms)])
 
 
 def is_summed(bound: BoundDialect, ask: SumAsk) -> bool:
@@ -62,26 +56,18 @@ def is_summed(bound: BoundDialect, ask: SumAsk) -> bool:
     return ask.metric in bound.formulas and can_be_summed(bound, METRICS[ask.metric])
 
 
-def _joined(texts: Sequence[str]) -> str:
-    """Joined as a balanced tree: a server compares each `or` with all that stands before it."""
-    if len(texts) < 3:
-        return " or ".join(texts)
-    middle = len(texts) // 2
-    return f"({_joined(texts[:middle])}) or ({_joined(texts[middle:])})"
-
-
 def _among(host: str, matchers: Sequence[str], nodes: frozenset[str] | None) -> Sequence[str]:
     return matchers if nodes is None else (*matchers, nodes_matcher(host, nodes))
 
 
 def _arms(bound: BoundDialect, site: Site, host: str, matchers: Sequence[str], ask: SumAsk) -> Iterator[Arm]:
-    among = _slices(bound, ask)
+    among = only_where_needed(bound, ask.instead_of)
     if not is_summed(bound, ask) or among is None:
         return
     labels = _labels(bound, site, host)
     series = series_of(bound, site, [bound.formulas[ask.metric][0].name], [*matchers, *among])
     for stat in ask.stats:
-        text = f"max by ({labels}) ({_FUNCTIONS[stat]}({series}[{milliseconds(ask.window_seconds)}]))"
+        text = f"max by ({labels}) ({over_time(stat, series, ask.window_seconds)})"
         yield Arm(bound, ask.metric, ask.window_seconds, stat, text)
 
 
@@ -98,17 +84,6 @@ def _restart_arms(
         for stat, value, limit in (("away", away, "1"), ("began", began, repr(window))):
             text = f"({value} * on ({INSTANCE}, job) group_right () {known} < {limit})"
             yield Arm(bound, RESTART, window, stat, text)
-
-
-def _slices(bound: BoundDialect, ask: SumAsk) -> list[str] | None:
-    """Matchers for the devices that an ask is about: where it stands in for a metric, those that lack that one.
-
-    None = the exporter has none of them.
-    """
-    if ask.instead_of not in bound.formulas:
-        return []
-    names = [name for name in bound.dialect.labels.get("slice", ()) if not bound.present or name in bound.present]
-    return [f'{names[0]}!=""'] if names else None
 
 
 def _labels(bound: BoundDialect, site: Site, host: str) -> str:

@@ -14,13 +14,15 @@ from typing import Any
 from data.metrics.devices import Sighting, sight
 from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels, vector
+from data.metrics.prometheus_arms import MARK
 from data.metrics.prometheus_http import Connection
 from data.metrics.prometheus_raw import RawReader, Run, Span
+from data.metrics.prometheus_selectors import only_where_needed
 from data.metrics.prometheus_site import INSTANCE, Site
-from data.metrics.prometheus_sum_query import MARK, RESTART, Arm, arms_of, is_summed, query_of
+from data.metrics.prometheus_sum_query import RESTART, Arm, arms_of, is_summed, query_of
 from data.metrics.registry import METRICS
 from data.metrics.values import bounds, is_blank, short_host
-from data.model import Scope, SumAsk, WindowSum
+from data.model import Device, Scope, SumAsk, WindowSum
 
 # No rate and no amount of memory of a device reaches it, and the mean of a window with one blank does.
 _LARGEST = 2.0**56
@@ -142,7 +144,14 @@ class SumsReader:
         scope = None if nodes is None else Scope(nodes=nodes)
         runs = reader.runs(bound, metrics, span, scope, interval)
         added.warnings += reader.warnings
-        return [one for run in runs for ask in asks if ask.metric == run.metric for one in _of_run(run, ask, span.end)]
+        for_slices = {ask for ask in asks if only_where_needed(bound, ask.instead_of) != []}
+        return [
+            one
+            for run in runs
+            for ask in asks
+            if ask.metric == run.metric and run.device and (run.device.is_slice or ask not in for_slices)
+            for one in _of_run(run, run.device, ask, span.end)
+        ]
 
 
 def _sum(bound: BoundDialect, who: Sighting | None, key: _Row, stats: Mapping[str, float]) -> WindowSum | None:
@@ -188,15 +197,15 @@ def _is_doubtful(one: WindowSum, term: Term) -> bool:
     return any(not math.isfinite(value) or is_blank(value / term.scale) or value > _LARGEST for value in known)
 
 
-def _of_run(run: Run, ask: SumAsk, end: int) -> Iterator[WindowSum]:
+def _of_run(run: Run, device: Device, ask: SumAsk, end: int) -> Iterator[WindowSum]:
     inside = run.samples.times >= end - round(ask.window_seconds * 1000)
     values = run.samples.values[inside]
-    if run.device is None or not len(values) or (ask.instead_of and run.device.slice_id is None):
+    if not len(values):
         return
     yield WindowSum(
         run.metric,
         run.node,
-        run.device,
+        device,
         run.job,
         ask.window_seconds,
         len(values),

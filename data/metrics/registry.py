@@ -12,6 +12,7 @@ class Metric:
     `is_counter` metrics are summed as increases. `is_host` metrics belong to a (job, node), not to a device.
     `idle_epsilon` is the largest value of an idle sample (None = the metric says nothing of idleness);
     `tells_idle` = its idle share is read (reports take it from UTIL, or GR in its place): it is dear to ask for.
+    `stands_in_for` names the metric whose place it takes on MIG slices, which lack that one.
     `is_whole_card` values are repeated on every MIG slice and count once.
     """
 
@@ -22,14 +23,19 @@ class Metric:
     maximum: float | None = None
     idle_epsilon: float | None = None
     tells_idle: bool = False
+    stands_in_for: str = ""
     is_counter: bool = False
     is_host: bool = False
     is_whole_card: bool = False
     is_derived: bool = False
 
 
-def _ratio(name: str, label: str, help: str, epsilon: float = 0.001, *, tells_idle: bool = False) -> Metric:
-    return Metric(name, label, "ratio", help, maximum=1.0, idle_epsilon=epsilon, tells_idle=tells_idle)
+def _ratio(
+    name: str, label: str, help: str, epsilon: float = 0.001, *, tells_idle: bool = False, stands_in_for: str = ""
+) -> Metric:
+    return Metric(
+        name, label, "ratio", help, 1.0, idle_epsilon=epsilon, tells_idle=tells_idle, stands_in_for=stands_in_for
+    )
 
 
 _ROWS = (
@@ -45,6 +51,7 @@ _ROWS = (
         "GR",
         "Share of time the compute engine was busy; stands in for UTIL on MIG slices.",
         tells_idle=True,
+        stands_in_for="gpu_utilization",
     ),
     _ratio("sm_activity", "SM", "Share of cycles in which an SM had at least one warp, averaged over the SMs."),
     Metric(

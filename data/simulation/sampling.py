@@ -32,12 +32,13 @@ class Stats:
     idle: Ints
 
 
-def batches(items: Sequence[T], seconds: Callable[[T], float]) -> Iterator[Sequence[T]]:
-    """Cut a list so that the samples of one part fit into memory comfortably; `seconds` is an item's length."""
+def batches(items: Sequence[T], seconds: Callable[[T], float], most: int = _BATCH) -> Iterator[Sequence[T]]:
+    """Cut a list so that a part has about `most` samples, by default as many as fit into memory comfortably;
+    `seconds` is an item's length."""
     first, total = 0, 0.0
     for row, item in enumerate(items):
         total += seconds(item) / INTERVAL
-        if total > _BATCH:
+        if total > most:
             yield items[first : row + 1]
             first, total = row + 1, 0.0
     if first < len(items):

@@ -78,6 +78,23 @@ def test_idle_samples_of_a_sum_are_counted_only_where_somebody_reads_them(
     assert (stat.count, stat.idle_count) == (20, idle)
 
 
+def test_idle_samples_of_gr_are_asked_for_only_where_it_stands_in_for_util(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus_window, "RAW_LIMIT", -1)
+    gr, mig = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", {"GPU_I_ID": "3", "GPU_I_PROFILE": "1g.10gb"}
+    case.write(dcgm(UTIL), grid(20), [0, 50] * 10)
+    case.write(dcgm(gr), grid(20), [0, 0.5] * 10)
+    case.write(dcgm(gr, gpu=1, **mig), grid(20), [0, 0.5] * 10)
+    case.write(dcgm("DCGM_FI_DEV_FB_USED", gpu=1, **mig), grid(20), [1000] * 20)
+    found = case.stats(["gpu_utilization", "graphics_engine_activity"], span(T0, T0 + 600))
+    assert {(one.metric, one.device.slice_id): one.idle_count for one in found if one.device} == {
+        ("gpu_utilization", None): 10,
+        ("graphics_engine_activity", None): None,
+        ("graphics_engine_activity", "3"): 10,
+    }
+
+
 @pytest.mark.parametrize(
     ("start", "end", "count"), [(0, 30, 1), (0, 31, 2), (1, 30, 0), (30, 60, 1), (0.001, 30.001, 1)]
 )

@@ -17,6 +17,7 @@ from data.queries import (
     finished,
     gpu_line,
     health,
+    history_health,
     job_context,
     job_list,
     job_report,
@@ -53,6 +54,7 @@ ASKED = {
         node_detail.node_series(v, s, "gpu01", metric, Window(PAST, NOW)) for metric in node_detail.SERIES_METRICS
     ],
     "health": lambda v, s: [health.health(v, s), health.health(v, s, PAST)],
+    "history_health": lambda v, s: history_health.history_health(v, s),
     "jobs": lambda v, s: [jobs.jobs(v, s), jobs.jobs(v, s, JobFilter(users=frozenset({"mallory"})))],
     "job_rows": lambda v, s: jobs.job_rows(v, s.live.snapshot(), JobFilter()),
     "find": lambda v, s: [jobs.find(v, s, text) for text in (*SECRETS, "gpu", "job")],

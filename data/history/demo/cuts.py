@@ -50,9 +50,9 @@ def accumulate(
     start, end = float(spans.start.min()), float(spans.end.max())
     held = _held(read, world, refs, start, end)
     lawful = [one for one in held if _has_laws(one, spans)]
-    for part in _parts(lawful):
+    for part in batches(lawful, _seconds, _AT_ONCE):
         _add_by_laws(read, world, part)
-    for part in _parts([one for one in held if not _has_laws(one, spans)]):
+    for part in batches([one for one in held if not _has_laws(one, spans)], _seconds, _AT_ONCE):
         read.take(_device_cuts(world, spans, part))
     if refs:
         found = host_spans_of(world, list(refs.values()), start, end)
@@ -84,15 +84,8 @@ def _fit(span: Span, start: float, end: float) -> None:
     span.seen = tuple((max(a, start), min(b, end)) for a, b in span.seen if min(b, end) > max(a, start))
 
 
-def _parts(held: Sequence[_Held]) -> Iterator[Sequence[_Held]]:
-    first, total = 0, 0.0
-    for place, one in enumerate(held):
-        total += (one.span.end - one.span.start) / INTERVAL
-        if total > _AT_ONCE:
-            yield held[first : place + 1]
-            first, total = place + 1, 0.0
-    if first < len(held):
-        yield held[first:]
+def _seconds(one: _Held) -> float:
+    return one.span.end - one.span.start
 
 
 def _add_by_laws(read: Accumulated, world: World, held: Sequence[_Held]) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from data.history.columns import RATE_METRICS, RATIO_METRICS
 from data.history.measure.accumulate import Accumulated
 from data.history.measure.finish import uses_of
 from data.history.measure.reports import Reporter
@@ -22,17 +23,8 @@ from settings import Settings
 POWER, ENERGY = "power_watts", "energy_joules"
 SAMPLES = ("gpu_utilization", "graphics_engine_activity")
 STEPS = (
-    "sm_activity",
-    "sm_occupancy",
-    "tensor_activity",
-    "fp64_activity",
-    "fp32_activity",
-    "fp16_activity",
-    "dram_activity",
-    "nvlink_tx_bytes_per_second",
-    "nvlink_rx_bytes_per_second",
-    "pcie_tx_bytes_per_second",
-    "pcie_rx_bytes_per_second",
+    *(name for name in RATIO_METRICS if name not in SAMPLES),
+    *RATE_METRICS,
     "gpu_memory_used_bytes",
     "gpu_memory_total_bytes",
     POWER,

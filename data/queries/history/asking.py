@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 
 from data.errors import BadRequest
-from data.moment import parse_moment
+from data.moment import parse_edge
 from data.queries.history.groups import COLUMNS, SIZES, Group
 from data.queries.history.model import Between, HistoryFilter, ReportQuery
 
@@ -44,8 +44,8 @@ def report_query(parameters: Parameters, now: datetime, zone: tzinfo = UTC) -> R
     """
     words = {name: _words(name, parameters.get(name)) for name in PARAMETERS}
     one = {name: _one(name, found) for name, found in words.items() if name not in (*FILTERS, "columns")}
-    until = _moment("until", one["until"] or "now", now, zone)
-    since = _moment("since", one["since"] or DEFAULT_SINCE, now, zone)
+    until = parse_edge("until", one["until"] or "now", now, zone)
+    since = parse_edge("since", one["since"] or DEFAULT_SINCE, now, zone)
     if not since < until:
         raise BadRequest(
             f"since {since:%Y-%m-%d %H:%M} UTC is not before until {until:%Y-%m-%d %H:%M} UTC",
@@ -109,15 +109,6 @@ def _one(name: str, words: list[str]) -> str:
     if len(words) > 1:
         raise BadRequest(f"{name}={','.join(words)[:80]} names {len(words)} values, and one is wanted")
     return words[0] if words else ""
-
-
-def _moment(name: str, text: str, now: datetime, zone: tzinfo) -> datetime:
-    """As `parse_moment`, and a bare distance such as 30d."""
-    distance = text if not text[:1].isdigit() or not text[-1:].isalpha() or text[-1:] in "zZ" else f"-{text}"
-    try:
-        return parse_moment(distance, now, zone) or now.astimezone(UTC)
-    except BadRequest as err:
-        raise BadRequest(f"{name}: {err}", hint=err.hint) from err
 
 
 def _group(text: str) -> Group:

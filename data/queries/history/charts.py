@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ from data.efficiency.hours import GpuHours, total_hours
 from data.errors import BadRequest
 from data.model import Viewer
 from data.queries.history.compiled import MARKS
+from data.queries.history.grouping import Sums, add, keys_of, raw_group
 from data.queries.history.groups import Group
 from data.queries.history.measures import HOUR_NAMES
 from data.queries.history.model import (
@@ -119,30 +120,55 @@ def _binned(question: Question, utilization: Sequence[float], memory_gib: Sequen
 
 def trend_of(question: Question, step: str) -> Trend:
     """The curve that a question by day asks for."""
-    by_name = _by_bucket(question)
-    span, zone = question.reading.span, question.zone
-    days = sorted({local.date() for _, local in hours_of(span, zone)})
+    return _trend(question, _by_bucket(question), step, _first_days(question, step))
+
+
+def trends_by_key(question: Question, step: str) -> Callable[[str | None], Trend]:
+    """The curve of each group of a question, by its key; one without hours is flat."""
+    by_day = question.asking(by=Group.DAY)
+    found: defaultdict[str | None, dict[str, Sums]] = defaultdict(dict)
+    for row in by_day.run("hours by group", lambda: _hours(by_day, question.query.by), question.query.by):
+        for key in keys_of(question, row):
+            sums = found[key].setdefault(row["bucket"], {})
+            for name in HOUR_NAMES:
+                add(sums, name, row[name])
+    steps = _first_days(question, step)
+
+    def trend(key: str | None) -> Trend:
+        return _trend(question, {day: hours_of_sums(sums) for day, sums in found[key].items()}, step, steps)
+
+    return trend
+
+
+def _first_days(question: Question, step: str) -> dict[str, datetime]:
+    """The first moment of the step in which each day of the range lies, by the day's name."""
+    zone = question.zone
+    days = sorted({local.date() for _, local in hours_of(question.reading.span, zone)})
+    firsts = {day: day - timedelta(days=day.weekday()) if step == "week" else day for day in days}
+    return {day.isoformat(): datetime.combine(first, time(), zone) for day, first in firsts.items()}
+
+
+def _trend(question: Question, by_day: Mapping[str, GpuHours], step: str, first_days: Mapping[str, datetime]) -> Trend:
     found: dict[datetime, GpuHours] = {}
-    for day in days:
-        first = day - timedelta(days=day.weekday()) if step == "week" else day
-        moment = datetime(first.year, first.month, first.day, tzinfo=zone)
-        found[moment] = found.get(moment, GpuHours(0.0)) + by_name.get(day.isoformat(), GpuHours(0.0))
+    for day, moment in first_days.items():
+        found[moment] = found.get(moment, GpuHours(0.0)) + by_day.get(day, GpuHours(0.0))
     points = tuple(sorted(found.items()))
     return Trend(step, points, total_hours(hours for _, hours in points), question.state)
 
 
 def _by_bucket(question: Question) -> dict[str, GpuHours]:
     """GPU-hours by the bucket of the question; by way of the attempts where the filter looks at them as a whole."""
+    return {row["bucket"]: hours_of_sums(row) for row in question.run("hours", lambda: _hours(question, Group.NONE))}
+
+
+def _hours(question: Question, by: Group) -> Table:
+    """GPU-hours by bucket and raw group."""
     if question.query.filter.nodes or question.selects_by_means:
-        rows = question.run("chart sums", lambda: _sums(question))
+        rows = question.parts()
     else:
-        rows = question.run("hours", lambda: hours_in_time(question.tables, MARKS, question.wanted(), question.buckets))
-    return {row["bucket"]: hours_of_sums(row) for row in rows}
-
-
-def _sums(question: Question) -> Table:
-    parts = question.parts()
-    return parts.group_by("bucket").agg(**{name: parts[name].sum() for name in HOUR_NAMES})
+        rows = hours_in_time(question.tables, MARKS, question.wanted(), question.buckets)
+    sums = {name: rows[name].sum() for name in HOUR_NAMES}
+    return rows.group_by(bucket=rows.bucket, **raw_group(by, rows)).agg(**sums)
 
 
 def _bins_of(question: Question, utilization: Sequence[float], memory_gib: Sequence[float]) -> Callable[[], Table]:

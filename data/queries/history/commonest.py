@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from data.errors import BadRequest
 from data.model import Viewer
-from data.queries.history.grouping import Place, places_of, raw_group
+from data.queries.history.found import by_finding
+from data.queries.history.grouping import Place, places_of
 from data.queries.history.groups import IN_TIME, Group
 from data.queries.history.model import ReportQuery
 from data.queries.history.question import Question, ask
 from data.sources import Sources
 
-Table = Any
 GroupKey = tuple[str | None, str | None, int | None]
 _NOT_BY = frozenset({Group.NONE, Group.JOB, *IN_TIME})
 _COLUMNS = ("gpu_hours_allocated",)
@@ -44,18 +43,12 @@ def common_findings(
 
 def _common(question: Question, among: Container[str]) -> Mapping[GroupKey, CommonFinding]:
     found: defaultdict[Place, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
-    for row in question.run("common findings", lambda: _by_group(question)):
+    for row in question.run("findings", lambda: by_finding(question)):
         for place in places_of(question, row) if row["findings"] in among else ():
             sums = found[place][row["findings"]]
             sums[0] += row["jobs"]
             sums[1] += row["hours"] or 0.0
     return {(place.key, place.parent, place.level): _first(sums) for place, sums in found.items()}
-
-
-def _by_group(question: Question) -> Table:
-    parts = question.parts().unnest("findings")
-    raw = raw_group(question.query.by, parts)
-    return parts.group_by(**raw, findings=parts.findings).agg(jobs=parts.count(), hours=parts.gpu_hours_allocated.sum())
 
 
 def _first(sums: Mapping[str, Sequence[float]]) -> CommonFinding:

@@ -69,6 +69,11 @@ def places_of(question: Question, raw: Mapping[str, Any]) -> tuple[Place, ...]:
     return (place_of(query.by, raw),)
 
 
+def keys_of(question: Question, raw: Mapping[str, Any]) -> set[str | None]:
+    """The keys of the groups to which a raw group adds, each once."""
+    return {place.key for place in places_of(question, raw)}
+
+
 def place_of(group: Group, raw: Mapping[str, Any]) -> Place:
     if group is Group.NONE:
         return Place(None, "All")

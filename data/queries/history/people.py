@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import mean, median
-from typing import Any
 
 from data.errors import BadRequest, NotFound
 from data.model import Role, Viewer
 from data.queries.history.charts import trend_of
+from data.queries.history.found import findings_by_key
 from data.queries.history.groups import Group
 from data.queries.history.measures import WAIT
 from data.queries.history.model import (
     FindingRow,
     HistoryFilter,
     ReportQuery,
-    ReportRow,
     Standing,
     UserHistory,
 )
+from data.queries.history.peers import NO_STANDING, Peers, peers_of
 from data.queries.history.question import Question, ask
 from data.queries.history.reports import report_of
 from data.sources import Sources
 
-# Fewer would let one read off another's numbers.
-FEWEST_PEERS = 5
-PEER_HOURS = 10.0
 EXAMPLES = 3
 MOST_JOBS = 50
-Table = Any
 
 
 def findings(
@@ -45,20 +40,8 @@ def kept(question: Question) -> Question:
 
 
 def findings_of(question: Question, most: int = 20, examples: int = EXAMPLES) -> tuple[FindingRow, ...]:
-    """The findings that a question asks for."""
-    whole = question.asking(by=Group.NONE)
-    rows = whole.run("findings", lambda: _by_finding(whole))
-    rows.sort(key=lambda row: (-(row["wasted"] or 0.0), row["findings"]))
-    return tuple(
-        FindingRow(
-            row["findings"],
-            row["jobs"],
-            row["hours"] or 0.0,
-            row["wasted"],
-            _examples(question, row["findings"], examples),
-        )
-        for row in rows[:most]
-    )
+    """The findings that a question asks for, whatever its group."""
+    return findings_by_key(question.asking(by=Group.NONE), most, examples).get(None, ())
 
 
 def standing(viewer: Viewer, sources: Sources, name: str, query: ReportQuery) -> Standing:
@@ -78,9 +61,14 @@ def standing_of(question: Question, name: str) -> Standing:
     own = HistoryFilter(users=names) if question.query.by is Group.USER else HistoryFilter(accounts=names)
     if not report_of(question.asking(by=Group.NONE, filter=own, columns=("utilization",))).rows:
         raise not_found(name)
-    everybody = replace(question.viewer, role=Role.STAFF)
-    whole = question.asking(everybody, filter=HistoryFilter(), limit=None, columns=("utilization",))
-    return _standing(name, report_of(whole).rows)
+    return everybody(question).standing(name)
+
+
+def everybody(question: Question) -> Peers:
+    """All users or accounts of the range, whoever asks: to be given on only as places without names."""
+    staff = replace(question.viewer, role=Role.STAFF)
+    whole = question.asking(staff, filter=HistoryFilter(), limit=None, columns=("utilization",))
+    return peers_of(report_of(whole).rows)
 
 
 def user_history(viewer: Viewer, sources: Sources, user: str, query: ReportQuery) -> UserHistory:
@@ -112,44 +100,8 @@ def _user_history(asked: Question, user: str, may_know: bool) -> UserHistory:
     )
 
 
-NO_STANDING = Standing(None, 0, None, None, None)
-
-
 def not_found(name: str) -> NotFound:
     return NotFound(f"There is no history of {name[:60]}, or you may not see it", hint="Check the name and the range.")
-
-
-def _by_finding(question: Question) -> Table:
-    parts = question.parts().unnest("findings")
-    return parts.group_by("findings").agg(
-        jobs=parts.count(),
-        hours=parts.gpu_hours_allocated.sum(),
-        wasted=(parts.gpu_hours_measured - parts.gpu_hours_used).sum(),
-    )
-
-
-def _examples(question: Question, finding: str, most: int) -> tuple[ReportRow, ...]:
-    chosen = replace(question.query.filter, findings=frozenset({finding}))
-    jobs = question.asking(by=Group.JOB, filter=chosen, sort="-gpu_hours_wasted", limit=most)
-    return report_of(jobs).rows if most else ()
-
-
-def _standing(name: str, everybody: tuple[ReportRow, ...]) -> Standing:
-    levels = {row.level for row in everybody if row.key == name}
-    peers = {
-        row.key: float(row.values["utilization"] or 0.0)
-        for row in everybody
-        if row.key is not None
-        and row.level in levels
-        and row.hours.measured >= PEER_HOURS
-        and row.values.get("utilization") is not None
-    }
-    own = peers.get(name)
-    if len(peers) < FEWEST_PEERS:
-        return Standing(None, len(peers), own, None, None)
-    values = sorted(peers.values(), reverse=True)
-    rank = None if own is None else values.index(own) + 1
-    return Standing(rank, len(peers), own, median(values), mean(values))
 
 
 def _may_know(viewer: Viewer, sources: Sources, user: str) -> bool:

@@ -32,6 +32,7 @@ from data.queries.history.relations import (
     path_of,
 )
 from data.queries.history.state import state_of
+from data.queries.history.words import require_known_words
 from data.sources import Sources
 
 Table = Any
@@ -205,8 +206,11 @@ def week_hour_name(local: datetime) -> str:
     return f"{local.weekday()} {local.hour:02}"
 
 
-def ask(viewer: Viewer, sources: Sources, query: ReportQuery, answer: Callable[[Question], T]) -> T:
-    """Answer from the history that the settings name.
+def ask(
+    viewer: Viewer, sources: Sources, query: ReportQuery, answer: Callable[[Question], T], *, checks_words: bool = True
+) -> T:
+    """Answer from the history that the settings name. Raises BadRequest for a finding or state that nothing knows
+    (`checks_words` False: the same words were looked up for another range).
 
     A file may be replaced or vanish while it is read: then everything is read again, at most three times. Raises
     CannotKnow without a history, SourceUnreachable for a folder that cannot be read, SourceTimeout, SourceGarbled.
@@ -224,7 +228,10 @@ def ask(viewer: Viewer, sources: Sources, query: ReportQuery, answer: Callable[[
         with sources.engine.connection() as cursor:
             reading = Reading(cursor, directory, range_of(query.since, query.until))
             try:
-                return answer(_question(viewer, sources, query, reading))
+                question = _question(viewer, sources, query, reading)
+                if checks_words:
+                    require_known_words(query.filter, question.tables, reading)
+                return answer(question)
             except OSError as err:
                 failed = err
             except Exception as err:

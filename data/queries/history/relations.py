@@ -105,13 +105,14 @@ def by_node(
 
 
 def hours_in_time(tables: Tables, span: Range, wanted: Wanted, bucket_of: Table) -> Table:
-    """The GPU-hours by bucket of time alone, without a count of jobs: the fast way for charts."""
+    """The hours themselves with their bucket of time, and `path`: no attempts are made of them, the fast way for
+    charts, which count no jobs."""
     hours = _with_edges(_whole_hours(tables.usage, span), tables.edges)
     found = wanted.allowed(hours)
     if wanted.ended_as is not None:
         found = wanted.known(_with_state(found, tables.jobs))
     found = found.inner_join(bucket_of, "hour")
-    return found.group_by("bucket").agg(**{name: found[name].sum() for name in HOUR_NAMES})
+    return found.mutate(path=path_of(found))
 
 
 def ended_inside(jobs: Table, span: Range) -> Table:

@@ -31,7 +31,9 @@ def report(viewer: Viewer, sources: Sources, query: ReportQuery) -> Report:
     if not query.compare:
         return found
     earlier = replace(query, since=query.since - query.length, until=query.since)
-    before, state = ask(viewer, sources, earlier, lambda question: (summed(question), question.state))
+    before, state = ask(
+        viewer, sources, earlier, lambda question: (summed(question), question.state), checks_words=False
+    )
     return replace(_compared(found, before), before=state)
 
 
@@ -42,8 +44,8 @@ def report_of(question: Question) -> Report:
     found = summed(question, waits=wants_waits)
     shown = [] if query.by is Group.NONE else _shown(query, found)
     of_all, waits = _waits(question, found, shown) if wants_waits else ((), {})
-    total = _row(query, found, None, of_all[0] if of_all else None)
-    rows = tuple(_row(query, found, place, waits.get(place)) for place in shown)
+    total = row_of(query, found, None, of_all[0] if of_all else None)
+    rows = tuple(row_of(query, found, place, waits.get(place)) for place in shown)
     if query.by is Group.NONE and found.groups:
         rows = (total,)
     return Report(query, rows, total, found.groups, of_all, question.state, question.currency)
@@ -115,7 +117,7 @@ def _shown(query: ReportQuery, found: Summed) -> list[Place]:
     return places if query.limit is None else places[: query.limit]
 
 
-def _row(query: ReportQuery, found: Summed, place: Place | None, wait: WaitRow | None) -> ReportRow:
+def row_of(query: ReportQuery, found: Summed, place: Place | None, wait: WaitRow | None) -> ReportRow:
     """One group, or all (`place` None)."""
     sums = found.total if place is None else found.rows[place]
     values = _values(query, sums, found.total)

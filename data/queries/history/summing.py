@@ -121,19 +121,25 @@ def _jobs(question: Question, measures: Sequence[str]) -> Summed:
     found = question.run("jobs", lambda: _first(question, measures, limit), measures, limit)
     made = Summed(total_of([total], measures), {}, int(total["jobs"] or 0))
     for row in found:
-        place = place_of(Group.JOB, row)
-        made.rows[place] = {name: row[name] for name in measures}
-        made.raw[place] = [{name: row[name] for name in KEYS}]
-        made.about[place] = {name: row[name] for name in (*KEYS, *DIMENSIONS, "state", "end_time")}
+        add_job(made, row, measures)
     return made
+
+
+def add_job(made: Summed, row: Raw, measures: Sequence[str]) -> Place:
+    """Add an attempt as a row of its own."""
+    place = place_of(Group.JOB, row)
+    made.rows[place] = {name: row[name] for name in measures}
+    made.raw[place] = [{name: row[name] for name in KEYS}]
+    made.about[place] = {name: row[name] for name in (*KEYS, *DIMENSIONS, "state", "end_time")}
+    return place
 
 
 def _first(question: Question, measures: Sequence[str], limit: int) -> Table:
     parts = question.parts(*measures)
-    return parts.order_by(_order(question.query.sort, parts)).limit(limit)
+    return parts.order_by(order_of(question.query.sort, parts)).limit(limit)
 
 
-def _order(sort: str, parts: Table) -> list[Any]:
+def order_of(sort: str, parts: Table) -> list[Any]:
     """The order of jobs, in the engine; ties by key, so that it is always the same."""
     import ibis
 

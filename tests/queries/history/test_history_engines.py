@@ -19,7 +19,7 @@ from data.queries.history import (
     HistoryFilter,
     ReportQuery,
     charts,
-    people,
+    found,
     question,
     report,
     summing,
@@ -74,19 +74,21 @@ def asks(
 def expressions(by: Group, *, has_edges: bool) -> dict[str, Any]:
     one = asks(by, has_edges=has_edges, columns=DEFAULT_COLUMNS if by in WITH_ALL_COLUMNS else ())
     measures = one.wanted().measures
-    found = {"waits": waits.by_size(waits.begun(one))}
+    made = {"waits": waits.by_size(waits.begun(one))}
     if by in SPLIT:
-        found["sums"] = summing._sums(one, measures)
+        made["sums"] = summing._sums(one, measures)
     else:
         kept = summing._kept(one, measures)
-        found |= {"with waits": kept, "kept waits": waits.by_size(waits.listed(kept.schema().to_pyarrow()))}
+        made |= {"with waits": kept, "kept waits": waits.by_size(waits.listed(kept.schema().to_pyarrow()))}
     if by is not Group.NONE:
-        found["waits by group"] = waits.by_pairs(one, None)
+        made["waits by group"] = waits.by_pairs(one, None)
     if by is Group.JOB:
-        found["first"] = summing._first(one, measures, 10)
+        made["first"] = summing._first(one, measures, 10)
+    if by in (Group.NONE, Group.ACCOUNT):
+        made |= {"findings": found.by_finding(one), "best": found.best_of(one, 3)}
     if by is Group.NONE:
-        found |= {"map": charts._bins_of(one, (0, 0.5, 1), (0, 10))(), "findings": people._by_finding(one)}
-    return found
+        made["map"] = charts._bins_of(one, (0, 0.5, 1), (0, 10))()
+    return made
 
 
 @pytest.mark.parametrize("by", list(Group))
