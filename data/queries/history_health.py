@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from data.history.state import PassNumbers
 from data.model import Viewer
+from data.sources import Sources
 
 if TYPE_CHECKING:
     from data.history.condition import HistoryCondition
     from data.history.files import Damaged
-    from data.sources import Sources
 
 _ADDED = ("ended", "written", "running", "runaway", "unmeasured", "apportioned", "moved", "broken")
 
