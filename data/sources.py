@@ -31,6 +31,7 @@ from data.model import (
 from data.private import default_folder
 from data.protocols import MetricsSource, SchedulerSource
 from data.recent import Recent
+from data.state.opened import OpenedState
 from settings import IdentityKind, MetricsKind, Settings, SlurmKind
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class Sources:
 
     `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
     hour, `digests` what people used on such days for six hours, `windows` the detailed metrics of a range.
-    `reports` keeps answers from history for a minute. `engine` reads history; it opens at its first question, in the
-    process that asks.
+    `reports` keeps answers from history for a minute. `engine` reads history and `state` is the application store; both
+    open at their first question, in the process that asks.
     """
 
     settings: Settings
@@ -61,6 +62,7 @@ class Sources:
     windows: Recent = field(default_factory=lambda: Recent(600.0, 8))
     reports: Recent = field(default_factory=lambda: Recent(60.0, 128))
     engine: HistoryEngine = field(default_factory=HistoryEngine)
+    state: OpenedState = field(default_factory=OpenedState)
     demo_history: DemoHistory | None = None
 
     def associations(self) -> tuple[Association, ...]:

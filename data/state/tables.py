@@ -20,3 +20,18 @@ TOKENS = Table(
     Column("revoked_at", BigInteger),
     Column("last_used_day", Date),
 )
+
+EXEMPTIONS = Table(
+    "exemptions",
+    METADATA,
+    Column("id", String(16), primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("rule", String(40), nullable=False),
+    Column("reason", String(300), nullable=False),
+    Column("created_by", String(128), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False, index=True),
+    Column("ended_by", String(128)),
+    Column("ended_at", BigInteger),
+)
