@@ -13,9 +13,11 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from configuration.api import ApiSettings
 from configuration.applications import ApplicationSettings
 from configuration.checks import known_zone
+from configuration.enforcement import EnforcementSettings
 from configuration.history import HistorySettings
 from configuration.identity import IdentityKind, IdentitySettings
 from configuration.judgement import FindingLimits, JudgementSettings
+from configuration.mail import MailSecurity, MailSettings, WebhookSettings
 from configuration.metrics import MetricsKind, MetricsSettings
 from configuration.policy import JobKind, PolicySettings, RuleKind, RuleMode, RuleSettings, StepAction, StepSettings
 from configuration.racks import RackSettings
@@ -29,12 +31,15 @@ __all__ = [
     "ApplicationSettings",
     "CacheSettings",
     "DemoSettings",
+    "EnforcementSettings",
     "FindingLimits",
     "HistorySettings",
     "IdentityKind",
     "IdentitySettings",
     "JobKind",
     "JudgementSettings",
+    "MailSecurity",
+    "MailSettings",
     "MetricsKind",
     "MetricsSettings",
     "PolicySettings",
@@ -50,6 +55,7 @@ __all__ = [
     "StateSettings",
     "StepAction",
     "StepSettings",
+    "WebhookSettings",
     "secret_text",
 ]
 
@@ -82,7 +88,10 @@ class Settings(BaseSettings):
     applications: ApplicationSettings = ApplicationSettings()
     history: HistorySettings = HistorySettings()
     policy: PolicySettings = PolicySettings()
+    mail: MailSettings = MailSettings()
+    webhook: WebhookSettings = WebhookSettings()
     state: StateSettings = StateSettings()
+    enforcement: EnforcementSettings = EnforcementSettings()
     api: ApiSettings = ApiSettings()
     demo: DemoSettings = DemoSettings()
 

@@ -71,6 +71,18 @@ def test_no_web_framework_below_the_pages(package: str) -> None:
     assert found == []
 
 
+def test_only_commands_may_act() -> None:
+    found = [
+        (named(path), name)
+        for path in SOURCES
+        for name in imports_of(parsed(path))
+        if name.startswith("policy.actions") and name != "policy.actions.outcome"
+        if path.parent.name not in {"commands", "actions"}
+    ]
+    assert found == []
+    assert [named(path) for path in SOURCES if "from policy import actions" in path.read_text(encoding="utf-8")] == []
+
+
 def calls_of(path: Path) -> Iterator[str]:
     for item in ast.walk(parsed(path)):
         if isinstance(item, ast.Call):
