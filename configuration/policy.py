@@ -225,6 +225,9 @@ class PolicySettings(Section):
     quiet_from: ClockTime = Field("", description="Begin of the hours without steps, such as 22:00; empty = none.")
     quiet_until: ClockTime = Field("", description="End of the hours without steps, such as 07:00, in site_timezone.")
     stop_file: Path | None = Field(None, description="While this file exists, nothing is done (kill switch).")
+    longest_exemption_days: float = Field(
+        366.0, gt=0, le=3660, description="How far away the end of a time-limited exemption may be, in days."
+    )
     saved_share: Ratio = Field(
         0.5, description="Share of the time limit that a cancelled job is taken to have run for (ratio)."
     )

@@ -32,7 +32,14 @@ class Judging:
 def judge_job(evidence: Evidence, rules: Sequence[Rule], judging: Judging, now: datetime) -> JobVerdict:
     """Judge one running job by the rules that cover it (at least one)."""
     verdicts = tuple(judge(rule, evidence, judging, now) for rule in rules)
-    return JobVerdict(evidence.job, now, worst(verdicts), verdicts)
+    return JobVerdict(evidence.job, now, worst(verdicts), verdicts, gpu_weight=_weight(evidence))
+
+
+def _weight(evidence: Evidence) -> float | None:
+    """By the devices where all of them are seen, else what Slurm counts."""
+    if evidence.devices and evidence.gpu_count in (None, len(evidence.devices)):
+        return sum(device.weight for device in evidence.devices)
+    return None if evidence.gpu_count is None else float(evidence.gpu_count)
 
 
 def judge(rule: Rule, evidence: Evidence, judging: Judging, now: datetime) -> Verdict:

@@ -8,7 +8,8 @@ have been busy meanwhile: a new episode begins; for kind mean it counts as a fre
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from policy.model import Attempt, Doubt, Status, Verdict
@@ -50,6 +51,17 @@ class Episode:
         """Seconds since the episode opened, frozen time left out."""
         end = now if self.frozen_since is None else self.frozen_since
         return (end - self.opened_at).total_seconds() - self.frozen_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Ladders:
+    """What the enforcer has written down: episodes by (attempt, rule), and since when each rule acts."""
+
+    episodes: Mapping[EpisodeKey, Episode] = field(default_factory=dict)
+    acting_since: Mapping[str, datetime] = field(default_factory=dict)
+
+
+NO_LADDERS = Ladders()
 
 
 def observe(episode: Episode | None, attempt: Attempt, rule: Rule, verdict: Verdict, now: datetime) -> Episode | None:

@@ -166,7 +166,8 @@ class Verdict:
 class JobVerdict:
     """One running job and the worst of its rules' verdicts; `verdicts` lists all of them in the rules' order.
 
-    `wasted_gpu_hours_total` is since the job's start, None where that is not known.
+    `wasted_gpu_hours_total` is since the job's start, None where that is not known. `gpu_weight` are its GPUs with each
+    slice as its share of one; None = not known.
     """
 
     job: Job
@@ -174,6 +175,7 @@ class JobVerdict:
     verdict: Verdict
     verdicts: tuple[Verdict, ...]
     wasted_gpu_hours_total: float | None = None
+    gpu_weight: float | None = None
 
     @property
     def status(self) -> Status:

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 
 from policy.calendar import next_opening
 from policy.decide import warn_only_until
-from policy.ladder import Episode, due_at, low_since, next_step, observe
+from policy.ladder import Episode, EpisodeKey, due_at, low_since, next_step, observe
 from policy.model import JobVerdict, Status, Verdict, attempt_of
 from policy.rules import Rule
 from settings import PolicySettings
@@ -17,7 +17,7 @@ from settings import PolicySettings
 def placed(
     one: JobVerdict,
     rules: Mapping[str, Rule],
-    episodes: Mapping[object, Episode],
+    episodes: Mapping[EpisodeKey, Episode],
     acting_since: Mapping[str, datetime],
     policy: PolicySettings,
     zone: tzinfo,

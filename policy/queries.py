@@ -20,30 +20,21 @@ from data.sources import Sources
 from data.words import duration
 from policy.asks import asks_about, asks_for, signal_windows
 from policy.doubts import limits_of
+from policy.exemptions import KeptNow, as_rules, exemptions_now
 from policy.gather import Sums, Whole, devices_of, disagreeing_jobs, evidence_of, running_jobs, sums_of
 from policy.judge import Judging, clean_seconds, judge_job
-from policy.ladder import Episode
+from policy.ladder import Ladders
 from policy.model import WORST_FIRST, Attempt, Evidence, JobVerdict, Status, attempt_of
 from policy.position import placed
 from policy.rules import Exemption, Rule, covers, rules_of
 from policy.signs import ByNode, by_node, nodes_of, suspicious_nodes, troubles_of
+from policy.standing import ladders_of
 from settings import Settings
 
 # Beyond this share of all nodes, naming them costs the server more than reading all.
 _MOST_NODES_NAMED = 0.5
 # How far the newest sample may be from the time of the picture: scrapes may fail, and pictures take a while.
 _INTERVALS_APART, _SECONDS_APART = 3.0, 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ladders:
-    """What the enforcer has written down: episodes by (attempt, rule), and since when each rule acts."""
-
-    episodes: Mapping[object, Episode] = field(default_factory=dict)
-    acting_since: Mapping[str, datetime] = field(default_factory=dict)
-
-
-NO_LADDERS = Ladders()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +59,21 @@ def verdicts(
     viewer: Viewer,
     sources: Sources,
     *,
-    exemptions: Sequence[Exemption] = (),
-    ladders: Ladders = NO_LADDERS,
+    exemptions: Sequence[Exemption] | None = None,
+    ladders: Ladders | None = None,
     totals: Mapping[Attempt, float] | None = None,
 ) -> VerdictList:
     """Answer with the verdict of every running GPU job that the viewer may see.
 
-    Asked once per picture however many viewers there are. `totals` are GPU-hours wasted since the start by attempt,
-    from whoever keeps them. When the metrics do not answer, verdicts are unknown (or still calculating), and `fault`
-    says so. Raises SourceError when there is no picture at all.
+    Asked once per picture however many viewers there are. `exemptions` and `ladders` are those of the stores unless
+    they are given; a store that does not answer stands in `sources`. `totals` are GPU-hours wasted since the start by
+    attempt, from whoever keeps them. When the metrics do not answer, verdicts are unknown (or still calculating), and
+    `fault` says so. Raises SourceError when there is no picture at all.
     """
-    whole = _everybody(sources, tuple(exemptions))
+    kept = exemptions_now(sources) if exemptions is None else KeptNow()
+    whole = _everybody(sources, as_rules(kept.rows) if exemptions is None else tuple(exemptions))
+    ladders, enforcement = (ladders, None) if ladders is not None else ladders_of(sources, whole.verdicts, whole.time)
+    stores = [source for source in (kept.source, enforcement) if source is not None]
     policy, zone = sources.settings.policy, ZoneInfo(sources.settings.site_timezone)
     by_name = {rule.name: rule for rule in rules_of(policy)}
     seen = [one for one in whole.verdicts if may_see(viewer, one.job)]
@@ -95,7 +90,7 @@ def verdicts(
         rules=whole.rules,
         fault=whole.fault,
         detail=whole.detail if viewer.is_staff else "",
-        sources=tuple(scope_source(viewer, source) for source in whole.sources),
+        sources=tuple(scope_source(viewer, source) for source in (*whole.sources, *stores)),
     )
 
 
@@ -104,8 +99,8 @@ def verdict(
     sources: Sources,
     job_id: str,
     *,
-    exemptions: Sequence[Exemption] = (),
-    ladders: Ladders = NO_LADDERS,
+    exemptions: Sequence[Exemption] | None = None,
+    ladders: Ladders | None = None,
 ) -> JobVerdict:
     """Answer for one running job, by its raw or written id (123, 123_7, 123+1), with its waste since the start.
 
