@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,34 +14,10 @@ from data.slurm.commands import CommandsSource
 from data.slurm.rest import RestSource
 from data.sources import NoMetrics
 from tests.services.slurm import SlurmCluster, wait_until
+from tests.services.slurm_past import Copy, copies
 
 RUNAWAY = 4_242_424
 BEGAN = datetime.now(UTC).replace(microsecond=0) - timedelta(days=6)
-COPY = """
-CREATE TEMPORARY TABLE one AS SELECT * FROM {table} WHERE id_job = {source} LIMIT 1;
-ALTER TABLE one MODIFY job_db_inx bigint unsigned NULL;
-UPDATE one SET job_db_inx = NULL, id_job = {job}, state = 1, time_submit = {began}, time_eligible = {began},
-    time_start = {began}, time_end = 0;
-INSERT INTO {table} SELECT * FROM one;
-"""
-
-
-def sql(cluster: SlurmCluster, text: str) -> None:
-    socket = cluster.directory / "run" / "db" / "mysqld.sock"
-    argv = ["mariadb", "--no-defaults", "-S", str(socket), "-u", "root", "slurm_acct", "-e", text]
-    subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30)
-
-
-@contextlib.contextmanager
-def lost_job(cluster: SlurmCluster) -> Iterator[None]:
-    """The end of a copy of an ended job never came, as after a crash of the database."""
-    table = f"{cluster.name}_job_table"
-    began, source = int(BEGAN.timestamp()), cluster.jobs["COMPLETED"]
-    sql(cluster, COPY.format(table=table, source=source, job=RUNAWAY, began=began))
-    try:
-        yield
-    finally:
-        sql(cluster, f"DELETE FROM {table} WHERE id_job = {RUNAWAY}")
 
 
 def named_by_slurm(cluster: SlurmCluster) -> list[str]:
@@ -62,7 +36,8 @@ def named_by_slurm(cluster: SlurmCluster) -> list[str]:
 @pytest.mark.timeout(180)
 def test_both_ways_find_the_runaway_that_slurm_names(slurm_cluster: SlurmCluster) -> None:
     wait_until(lambda: slurm_cluster.state("COMPLETED") == "COMPLETED", 60, "a job to end")
-    with lost_job(slurm_cluster):
+    # Its end never came, as after a crash of the database.
+    with copies(slurm_cluster, [Copy(RUNAWAY, "COMPLETED", BEGAN, None)]):
         assert named_by_slurm(slurm_cluster) == [str(RUNAWAY)]
         sources: list[Any] = [CommandsSource(slurm_cluster.commands()), RestSource(slurm_cluster.rest())]
         for source in sources:
