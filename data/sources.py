@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from data.cache import Cache, FileCache, MemoryCache, SharedRedis
+from data.enforcement.opened import OpenedEnforcement
 from data.errors import CannotKnow, SettingsError
 from data.history.engine import EngineLimits, HistoryEngine
 from data.join import SignalLimits
@@ -47,8 +48,8 @@ class Sources:
 
     `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
     hour, `digests` what people used on such days for six hours, `windows` the detailed metrics of a range.
-    `reports` keeps answers from history for a minute. `engine` reads history and `state` is the application store; both
-    open at their first question, in the process that asks.
+    `reports` keeps answers from history for a minute. `engine` reads history, `state` is the application store and
+    `enforcement` the enforcer's, which is only read; they open at their first question, in the process that asks.
     """
 
     settings: Settings
@@ -63,6 +64,7 @@ class Sources:
     reports: Recent = field(default_factory=lambda: Recent(60.0, 128))
     engine: HistoryEngine = field(default_factory=HistoryEngine)
     state: OpenedState = field(default_factory=OpenedState)
+    enforcement: OpenedEnforcement = field(default_factory=OpenedEnforcement)
     demo_history: DemoHistory | None = None
 
     def associations(self) -> tuple[Association, ...]:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import cli
 from data.errors import NotFound, SettingsError, SourceUnreachable
 from data.model import Role
-from data.state.store import FILE, StateStore, open_store, upgrade_store
+from data.state.store import APPLICATION, StateStore, newest, open_store, upgrade_store
 from data.state.tables import METADATA, TOKENS
 from data.state.tokens import create_token, find_token, list_tokens, revoke_token
 from settings import StateSettings
@@ -101,7 +101,7 @@ def test_the_secret_is_kept_nowhere_and_the_file_is_ours_alone(tmp_path: Path) -
     store = opened(settings)
     _, sent = create_token(store, "alice", Role.USER, NOW, LATER)
     store.close()
-    file = tmp_path / "state" / FILE
+    file = tmp_path / "state" / APPLICATION.file
     assert b"alice" in file.read_bytes() and sent.rsplit("_", 1)[-1].encode() not in file.read_bytes()
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
@@ -118,7 +118,7 @@ def test_secrets_are_compared_in_constant_time_known_or_not(tmp_path: Path, monk
 
 def test_a_store_of_another_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
     settings = StateSettings(directory=tmp_path)
-    assert upgrade_store(settings) == (None, "0001")
+    assert upgrade_store(settings) == (None, newest())
     store = opened(settings)
     with store.connection() as connection:
         connection.execute(text("update alembic_version set version_num = '9999'"))
@@ -145,7 +145,7 @@ def test_a_wrong_address_is_named_without_its_password(url: str, words: str) -> 
 def test_pages_are_served_while_the_store_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / FILE).write_bytes(b"this is no database " * 100)
+    (tmp_path / APPLICATION.file).write_bytes(b"this is no database " * 100)
     served: list[object] = []
     monkeypatch.setattr("terminal.serving.run", lambda *asked: served.append(asked))
     cli._serve(settings_for(state=tmp_path))
@@ -214,7 +214,7 @@ def test_a_token_ends_at_once_when_it_is_revoked(served: tuple[FlaskClient, Stat
 
 
 def test_a_store_that_fails_is_said_without_its_cause(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"this is no database " * 100)
+    (tmp_path / APPLICATION.file).write_bytes(b"this is no database " * 100)
     settings = settings_for(state=tmp_path)
     client = server_of(settings, replace(open_fakes(), settings=settings)).test_client()
     answer = client.get(f"{BASE}status", headers={"Authorization": "Bearer fullwarp_" + "0" * 12 + "_" + "a" * 43})

@@ -21,7 +21,8 @@ _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: in
 
 @pytest.fixture(scope="session")
 def postgres_port() -> Iterator[int]:
-    """The port of a server on 127.0.0.1, user `fullwarp` without a password; databases `fullwarp`, `fullwarp_state`."""
+    """The port of a server on 127.0.0.1, user `fullwarp` without a password; databases fullwarp,
+    fullwarp_state and fullwarp_enforced."""
     if not _FOLDERS:
         service_missing("postgresql is not installed")
     user = _user()
@@ -40,7 +41,7 @@ def postgres_port() -> Iterator[int]:
     )
     try:
         _wait_for(port, server)
-        for database in ("fullwarp", "fullwarp_state"):
+        for database in ("fullwarp", "fullwarp_state", "fullwarp_enforced"):
             _run(user, "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "fullwarp", database)
         yield port
     finally:

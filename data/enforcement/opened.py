@@ -1,0 +1,24 @@
+"""The enforcement store of a process that only reads it: opened read-only at its first use."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from data.errors import FullwarpError
+from data.state.opened import OpenedState
+
+if TYPE_CHECKING:
+    from data.state.store import Place, StateStore
+
+
+class OpenedEnforcement(OpenedState):
+    def _open(self, settings: Place) -> StateStore | None:
+        from data.enforcement.store import ENFORCEMENT
+        from data.state.store import open_store
+
+        try:
+            return open_store(settings, kind=ENFORCEMENT)
+        except FullwarpError as err:
+            self._failed, self._failed_at = err, time.monotonic()
+            raise
