@@ -83,15 +83,14 @@ def _paths(totals: Totals) -> Sequence[str]:
 
 def _cells(totals: Totals, view: KpiView) -> Sequence[Kpi]:
     use, gpus = totals.use, totals.use.gpus
-    gone = gpus.down + gpus.drained
     allocated = Kpi("GPUs allocated", number(gpus.allocated), f"of {number(gpus.total)}", _allocated(use))
     return [
         view.with_trend(allocated, "allocated", "GPUs with a job"),
         view.with_trend(_busy(use), "busy", "Busy GPUs"),
         view.with_trend(_idle(use), "idle", "Held and idle GPUs"),
-        Kpi("Free", number(gpus.free), "GPUs", _models(totals.by_model)),
-        Kpi("Down or drained", number(gone), "GPUs", _gone(use), ("bad", "bad") if gpus.down else None),
-        _wasted(view),
+        view.with_trend(Kpi("Free", number(gpus.free), "GPUs", _models(totals.by_model)), "free", "Free GPUs"),
+        view.with_trend(_gone(use), "gone", "GPUs down or drained"),
+        view.with_trend(_wasted(view), "wasted", "GPU-hours wasted per hour"),
         view.with_trend(_power(use), "power", "Power"),
     ]
 
@@ -142,8 +141,11 @@ def _models(groups: Sequence[Group]) -> str:
     return ", ".join([*named, f"{len(free) - 2} more models"] if len(free) > 2 else named)
 
 
-def _gone(use: Use) -> str:
-    return f"{number(use.gpus.down)} down, {number(use.gpus.drained)} drained"
+def _gone(use: Use) -> Kpi:
+    gpus = use.gpus
+    context = f"{number(gpus.down)} down, {number(gpus.drained)} drained"
+    mark = ("bad", "bad") if gpus.down else None
+    return Kpi("Down or drained", number(gpus.down + gpus.drained), "GPUs", context, mark)
 
 
 def _power(use: Use) -> Kpi:

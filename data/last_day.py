@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from data.model import Device, Gpu, Scope, Series, Window, WindowReading
+from data.open_gpus import open_lines
 
 if TYPE_CHECKING:
     from data.sources import Sources
@@ -25,7 +26,8 @@ UTILIZATION, ENGINE, POWER = "gpu_utilization", "graphics_engine_activity", "pow
 class DayOfUse:
     """`wasted` and `measured` are GPU-hours of jobs (slices weighted), None = not known, and `why` says so.
 
-    `trends` by name (allocated, busy, idle, power): values at even steps; None = too little was measured then.
+    `trends` by name (allocated, busy, idle, wasted, power; free, gone where node states of the past are known): values
+    at even steps; None = too little was measured, or nothing recorded then. `wasted` is in GPU-hours per hour.
     """
 
     until: datetime
@@ -47,7 +49,7 @@ def day_of_use(sources: Sources, now: datetime) -> DayOfUse:
     step = max(LEAST_STEP, math.ceil(2 * len(gpus) * SPAN.total_seconds() / MOST_POINTS / 300) * 300)
     series = sources.metrics.series((UTILIZATION, POWER), window, Scope(), step)
     wasted, measured, why = hours(reading, gpus)
-    return DayOfUse(now, wasted, measured, why, trends(series, window, step))
+    return DayOfUse(now, wasted, measured, why, trends(series, window, step) | open_lines(sources, window, step))
 
 
 def hours(reading: WindowReading, gpus: Iterable[Gpu]) -> tuple[float | None, float | None, str]:
@@ -75,7 +77,7 @@ def hours(reading: WindowReading, gpus: Iterable[Gpu]) -> tuple[float | None, fl
 
 
 def trends(series: Iterable[Series], window: Window, step: float) -> dict[str, tuple[float | None, ...]]:
-    """Whole GPUs with a job, of them busy and idle, and the power of all cards, step by step.
+    """Whole GPUs with a job, of them busy and idle, what they waste, and the power of all cards, step by step.
 
     A step in which fewer devices than usual were seen has no value: a gap is not a fall.
     """
@@ -112,7 +114,8 @@ def _lines(
     for devices, jobs, power in zip(seen, held, watts, strict=True):
         is_whole = bool(usual) and len(devices) >= usual * LEAST_SEEN
         busy = sum(value > 0 for value in jobs.values())
-        counts = {"allocated": len(jobs), "busy": busy, "idle": len(jobs) - busy}
+        unused = sum(1.0 - value for value in jobs.values())
+        counts = {"allocated": len(jobs), "busy": busy, "idle": len(jobs) - busy, "wasted": unused}
         for name, count in counts.items():
             found[name].append(float(count) if is_whole else None)
         is_powered = bool(cards) and len(power) >= cards * LEAST_SEEN

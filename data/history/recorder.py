@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +19,7 @@ from data.history.tables import day_of
 from data.live.recorded import Attempt, Recorded
 from data.model import NodeDevices
 
+T = TypeVar("T")
 _PARTS = "rows-"
 _HELD_COLUMNS = (
     "cluster",
@@ -38,13 +40,20 @@ def recorded_at(directory: Path, cluster: str, moment: datetime, *, every: timed
 
     Damaged files are left out. Raises OSError for a folder that may not be read.
     """
-    for attempt in (1, 2):
-        try:
-            return _read(directory, cluster, moment, every)
-        except FileNotFoundError:  # a day's parts became one file meanwhile
-            if attempt == 2:
-                raise
-    raise AssertionError
+    return reread(lambda: _read(directory, cluster, moment, every))
+
+
+def reread(read: Callable[[], T]) -> T:
+    """Read, and once more where a day's parts became one file meanwhile."""
+    try:
+        return read()
+    except FileNotFoundError:
+        return read()
+
+
+def within(cluster: str, since: datetime, until: datetime) -> pc.Expression:
+    """Records of a cluster within (since, until]."""
+    return (pc.field("cluster") == cluster) & (pc.field("time") > _time(since)) & (pc.field("time") <= _time(until))
 
 
 def _read(directory: Path, cluster: str, moment: datetime, every: timedelta) -> Recorded:
@@ -58,7 +67,7 @@ def _read(directory: Path, cluster: str, moment: datetime, every: timedelta) -> 
 def _snapshot_row(directory: Path, cluster: str, since: datetime, until: datetime) -> dict[str, Any] | None:
     """The newest row of `snapshots/` within (since, until]."""
     best: dict[str, Any] | None = None
-    wanted = (pc.field("cluster") == cluster) & (pc.field("time") > _time(since)) & (pc.field("time") <= _time(until))
+    wanted = within(cluster, since, until)
     for path in files(directory, "snapshots", day_of(since), day_of(until)).paths:
         if not _may_hold(path, since, until):
             continue

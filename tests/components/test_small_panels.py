@@ -144,7 +144,7 @@ def test_a_trend_that_will_come_keeps_its_room_and_the_past_has_none() -> None:
     known = cells(KpiView(day=DAY))
     assert known["Busy"].trend is not None and not known["Power"].no_trend and not known["Free"].no_trend
     strip = kpi_panel(list(waiting.values()))
-    assert len(of_class(strip, "fw-spark-none")) == 4 and "fw-no-trend" not in strip.className
+    assert len(of_class(strip, "fw-spark-none")) == 7 and "fw-no-trend" not in strip.className
     assert "fw-no-trend" in kpi_panel(list(past.values())).className
 
 

@@ -75,6 +75,7 @@ def test_lines_count_cards_once_and_leave_gaps_where_little_was_seen() -> None:
     )
     assert found["allocated"] == (1.0, 1.0, None, 1.0)
     assert found["busy"] == (1.0, 1.0, None, 0.0)
+    assert found["wasted"] == (0.5, pytest.approx(0.6), None, 1.0)
     assert found["power"] == (300.0, 200.0, 100.0, None)
 
 
