@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from datetime import datetime, tzinfo
 
 NOT_MEASURED = "not measured"
@@ -136,3 +137,12 @@ def slurm_time(seconds: float) -> str:
 
 def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
     return f"{large} {large_unit}" + (f" {small} {small_unit}" if small else "")
+
+
+def clean(text: str) -> str:
+    """Text without control, format and surrogate characters, and with plain spaces for all others."""
+    return "".join(char if char.isprintable() else _instead(char) for char in text)
+
+
+def _instead(char: str) -> str:
+    return " " if unicodedata.category(char) == "Zs" else "\N{REPLACEMENT CHARACTER}"

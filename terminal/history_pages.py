@@ -18,7 +18,6 @@ from data.queries.history import COLUMNS, GROUP_LABELS, Report
 from data.queries.history.digest import Digest
 from data.queries.history.model import Trend
 from terminal.history import cells, range_words, shown_columns, value_text
-from terminal.tables import clean
 
 PARTS = (("used", "Used"), ("partly_used", "Partly used"), ("idle", "Idle"), ("not_measured", "Not measured"))
 _WIDTH, _HEIGHT = 720, 140
@@ -35,7 +34,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": words.percent, "hours": words.gpu_hours, "number": words.number, "clean": clean}
+    made.filters |= {"percent": words.percent, "hours": words.gpu_hours, "number": words.number, "clean": words.clean}
     return made
 
 
@@ -99,7 +98,7 @@ def bars_of(trend: Trend) -> dict[str, Any]:
 def _digest(found: Digest, zone: tzinfo, made_at: datetime) -> dict[str, Any]:
     since, until = (moment.astimezone(zone) for moment in (found.query.since, found.query.until))
     return {
-        "name": clean(found.name),
+        "name": words.clean(found.name),
         "by": found.by.value,
         "range": f"{since:%Y-%m-%d} to {until:%Y-%m-%d %Z}",
         "values": found.total.values,

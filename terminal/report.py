@@ -13,8 +13,8 @@ from data.efficiency import Judgement, Level, Share
 from data.findings import Finding, Severity
 from data.queries.job_report import JobAnswer
 from data.report import GpuUse, JobReport, NodeUse, UseSource
-from data.words import clock, count, duration, gib_of, gpu_hours, number, of, percent
-from terminal.tables import Column, bar, cell, clean, line, table
+from data.words import clean, clock, count, duration, gib_of, gpu_hours, number, of, percent
+from terminal.tables import Column, bar, cell, line, table
 
 STYLES = {Level.GOOD: "green", Level.LOW: "yellow", Level.BAD: "red", Level.NOT_JUDGED: ""}
 SIGNS = {Severity.BROKEN: ("!!", "bold red"), Severity.WASTE: ("! ", "yellow"), Severity.NOTE: ("- ", "cyan")}

@@ -5,14 +5,13 @@ Names of jobs, users and nodes come from others: whatever a terminal could take 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
 from rich.text import Text
 
-from data.words import NOT_MEASURED
+from data.words import NOT_MEASURED, clean
 
 ABSENT = "–"
 WIDE = 110
@@ -26,15 +25,6 @@ class Column:
     title: str
     is_number: bool = False
     is_wide: bool = False
-
-
-def clean(text: str) -> str:
-    """Text without control, format and surrogate characters, and with plain spaces for all others."""
-    return "".join(char if char.isprintable() else _instead(char) for char in text)
-
-
-def _instead(char: str) -> str:
-    return " " if unicodedata.category(char) == "Zs" else "\N{REPLACEMENT CHARACTER}"
 
 
 def cell(text: str | None) -> str:

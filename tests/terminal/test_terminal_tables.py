@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from terminal.tables import Column, bar, cell, clean, line, table
+from data.words import clean
+from terminal.tables import Column, bar, cell, line, table
 
 
 def shown(item: RenderableType, width: int = 80, *, color: bool = False) -> str:

@@ -1,0 +1,104 @@
+"""Mails from templates: the shipped ones, or the site's own where it has them. Values in, an EmailMessage out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateError, select_autoescape
+
+from data.errors import SettingsError
+from settings import MailSettings
+
+SHIPPED = Path(__file__).with_name("templates")
+PARTS = ("subject.j2", "txt.j2", "html.j2")
+_SUBJECT_CHARS = 150
+
+
+def letter(
+    name: str,
+    values: Mapping[str, Any],
+    settings: MailSettings,
+    *,
+    to: Sequence[str],
+    title: str,
+    reference: str,
+    now: datetime,
+) -> EmailMessage:
+    """The mail `name` as text and HTML, the same for the same values. `title` is the sender's name; its Message-ID
+    follows from `reference` alone. Raises SettingsError for a template that cannot be filled."""
+    subject, text, page = (filled(f"{name}.{part}", values, settings) for part in PARTS)
+    message = EmailMessage()
+    message["From"] = Address(display_name=_line(title), addr_spec=settings.sender)
+    message["To"] = tuple(Address(addr_spec=address) for address in to)
+    if settings.reply_to:
+        message["Reply-To"] = Address(addr_spec=settings.reply_to)
+    message["Subject"] = _line(subject)[:_SUBJECT_CHARS]
+    message["Date"] = format_datetime(now)
+    message["Message-ID"] = message_id(reference, settings)
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Auto-Response-Suppress"] = "OOF, AutoReply"
+    message.set_content(text, cte="quoted-printable")
+    message.add_alternative(page, subtype="html", cte="quoted-printable")
+    message.set_boundary(f"=={_digest(reference)[:24]}==")
+    return message
+
+
+def message_id(reference: str, settings: MailSettings) -> str:
+    """The Message-ID of a reference: a mail that is sent again is known again."""
+    return f"<{_digest(reference)[:40]}@{settings.sender.rpartition('@')[2]}>"
+
+
+def templates(settings: MailSettings) -> Environment:
+    """The site's templates before the shipped ones. Raises SettingsError for a folder that is none, and for a file
+    whose name no mail asks for: it would be passed over in silence."""
+    own = settings.templates
+    if own is None:
+        return _environment(None)
+    if not own.is_dir():
+        raise SettingsError(f"mail.templates: {own} is no folder", hint=f"Copy what you change from {SHIPPED}.")
+    known = {path.name for path in SHIPPED.glob("*.j2")}
+    for file in sorted(own.glob("*.j2")):
+        if file.name not in known and not file.name.startswith("_"):
+            raise SettingsError(
+                f"mail.templates: {file.name} is no mail's template", hint=f"They are {', '.join(sorted(known))}."
+            )
+    return _environment(own)
+
+
+def filled(template: str, values: Mapping[str, Any], settings: MailSettings) -> str:
+    """One template with its values. Raises SettingsError with its name."""
+    try:
+        return templates(settings).get_template(template).render(values)
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, UnicodeDecodeError) as err:
+        raise SettingsError(
+            f"mail.templates: {template} cannot be filled: {err}", hint=f"Fields: {', '.join(sorted(values))}."
+        ) from err
+
+
+@lru_cache(maxsize=4)
+def _environment(own: Path | None) -> Environment:
+    folders = [FileSystemLoader(folder) for folder in (own, SHIPPED) if folder is not None]
+    return Environment(
+        loader=ChoiceLoader(folders),
+        autoescape=select_autoescape(("html.j2",), default=False),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _line(text: str) -> str:
+    """One line of plain characters: nothing in it can end a header."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _digest(reference: str) -> str:
+    return hashlib.sha256(reference.encode()).hexdigest()

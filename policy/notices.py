@@ -1,0 +1,102 @@
+"""The mails of a ladder, one for each user, rule, step and pass; and whether the site's templates can be filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from itertools import groupby
+from typing import Any
+
+from jinja2 import TemplateSyntaxError, meta
+
+from data.errors import SettingsError
+from data.model import Job
+from policy.decide import Act
+from policy.letters import PARTS, filled, letter, templates
+from policy.model import Status, Verdict
+from policy.notice_values import ActKey, Following, followings, notice_values
+from policy.rules import rules_of
+from settings import RuleMode, Settings, StepAction
+
+__all__ = ["Following", "check_templates", "followings", "groups_of", "notice_for"]
+
+NOTICE = "notice"
+
+
+def groups_of(acts: Sequence[Act]) -> tuple[tuple[Act, ...], ...]:
+    """The acts of a pass by what one mail is about: user, rule, step and action."""
+
+    def about(act: Act) -> tuple[str, str, int, str]:
+        return (act.job.user or "", act.rule, act.step, act.action.value)
+
+    return tuple(tuple(group) for _, group in groupby(sorted(acts, key=about), key=about))
+
+
+def notice_for(
+    acts: Sequence[Act],
+    settings: Settings,
+    *,
+    reference: str,
+    to: str,
+    now: datetime,
+    after: Mapping[ActKey, tuple[Following, ...]],
+) -> EmailMessage:
+    """One mail about acts of one user, rule and step (`groups_of`). `after` are the steps of `followings`.
+
+    Raises SettingsError for a template that cannot be filled.
+    """
+    values = notice_values(acts, settings, now=now, after=after)
+    title = f"GPU use on {values['site']}"
+    return letter(NOTICE, values, settings.mail, to=(to,), title=title, reference=reference, now=now)
+
+
+def check_templates(settings: Settings) -> None:
+    """Fill the templates for jobs that never were, before the first real mail.
+
+    Raises SettingsError, with the template's name and the field, for a field that does not exist and for a mail that
+    would not show its jobs, the reason or the next step.
+    """
+    for values in _samples(settings):
+        for part in PARTS:
+            _check(f"{NOTICE}.{part}", part, values, settings)
+
+
+def _check(name: str, part: str, values: Mapping[str, Any], settings: Settings) -> None:
+    environment = templates(settings.mail)
+    source, _, _ = environment.loader.get_source(environment, name) if environment.loader else ("", None, None)
+    try:
+        unknown = meta.find_undeclared_variables(environment.parse(source)) - values.keys()
+    except TemplateSyntaxError as err:
+        raise SettingsError(f"mail.templates: {name}, line {err.lineno}: {err.message}") from err
+    if unknown:
+        raise SettingsError(
+            f"mail.templates: {name} has the field {sorted(unknown)[0]}, which does not exist",
+            hint=f"Fields: {', '.join(sorted(values))}.",
+        )
+    text = filled(name, values, settings.mail)
+    if part == "subject.j2":
+        if not text.strip():
+            raise SettingsError(f"mail.templates: {name} is empty")
+        return
+    needed = {"jobs[].id": values["jobs"][0].id, "reasons": values["reasons"][0], "next_at": values["next_at"]}
+    for field, shown in needed.items():
+        if shown not in text:
+            raise SettingsError(
+                f"mail.templates: {name} does not show {field}",
+                hint="Users must be told which job, why, and what next.",
+            )
+
+
+def _samples(settings: Settings) -> Iterator[dict[str, Any]]:
+    """The values of every kind of mail: of each rule, a warning with and without a next step, and a cancellation."""
+    now = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+    job = Job("cluster", 4711, "4711_3", "RUNNING", name="sample", user="user", partition="gpu", nodes=("gpu01",))
+    for rule in rules_of(settings.policy):
+        verdict = Verdict(
+            rule.name, rule.kind, RuleMode.ACT, Status.LOW, sentence="Sample reason.", devices_allocated=1
+        )
+        for action, follows in ((StepAction.WARN, True), (StepAction.WARN, False), (StepAction.CANCEL, False)):
+            act = Act(job, verdict, rule.name, 1, 2, action, now)
+            later = (Following(StepAction.CANCEL, now + timedelta(minutes=47)),) if follows else ()
+            yield notice_values([act], settings, now=now, after={act.key: later})
