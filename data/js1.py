@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ SLURM_COMMENT_BYTES = 65_535
 _NUMBERS = frozenset({int, float})
 _MOST_EXACT = 1 << 53
 _GZIP = 16 + zlib.MAX_WBITS
+_GPU_TABLES = ("gpu_utilization", "gpu_used_memory", "gpu_total_memory")
 _MINOR = re.compile(r"0|[1-9][0-9]{0,5}")
 
 
@@ -162,7 +164,7 @@ class _Reader:
     def summary(self, payload: Mapping[str, Any]) -> Summary:
         names = _short_names(payload["nodes"])
         nodes = tuple(
-            self.node(names[host], values) for host, values in payload["nodes"].items() if isinstance(values, dict)
+            [self.node(names[host], values) for host, values in payload["nodes"].items() if isinstance(values, dict)]
         )
         elapsed = self.number(payload.get("total_time"))
         return Summary(nodes, elapsed, self.gpu_count(payload.get("gpus"), nodes), self.dropped)
@@ -184,16 +186,14 @@ class _Reader:
         )
 
     def gpus(self, values: Mapping[str, Any]) -> tuple[GpuSummary, ...]:
-        keys = ("gpu_utilization", "gpu_used_memory", "gpu_total_memory")
-        tables = [table if isinstance(table := values.get(key), dict) else {} for key in keys]
+        tables = [table if isinstance(table := values.get(key), dict) else {} for key in _GPU_TABLES]
         use, used, total = tables
-        seen = use.keys() | used.keys() | total.keys()
-        minors = sorted([int(key) for key in seen if _MINOR.fullmatch(key)])
-        self.dropped += len(seen) - len(minors)
+        minors, strange = _minors(tuple(use), tuple(used), tuple(total))
+        self.dropped += strange
         return tuple(
             [
                 GpuSummary(minor, self.ratio(use.get(key)), self.whole(used.get(key)), self.whole(total.get(key)))
-                for minor, key in zip(minors, map(str, minors), strict=True)
+                for minor, key in minors
             ]
         )
 
@@ -214,6 +214,8 @@ class _Reader:
         return None if number is None else round(number)
 
     def ratio(self, percent: Any) -> float | None:
+        if type(percent) in _NUMBERS and 0 <= percent <= 100:
+            return float(percent) / 100
         number = self.number(percent)
         if number is not None and number > 100:
             self.dropped += 1
@@ -221,7 +223,18 @@ class _Reader:
         return None if number is None else number / 100
 
 
+@lru_cache(maxsize=4096)
+def _minors(*tables: tuple[str, ...]) -> tuple[tuple[tuple[int, str], ...], int]:
+    """Minor numbers in order, each with its key, and the number of keys that are none. Of a site's many summaries most
+    name the same few sets of GPUs."""
+    seen = {key for keys in tables for key in keys}
+    minors = sorted((int(key), key) for key in seen if _MINOR.fullmatch(key))
+    return tuple(minors), len(seen) - len(minors)
+
+
 def _short_names(nodes: Mapping[str, Any]) -> dict[str, str]:
     """Host names without their domain, unless two of them would become one or it is an address."""
-    short = {host: host if host.replace(".", "").isdigit() else host.split(".", 1)[0] for host in nodes}
+    short = {
+        host: host if "." not in host or host.replace(".", "").isdigit() else host.split(".", 1)[0] for host in nodes
+    }
     return short if len(set(short.values())) == len(short) else {host: host for host in nodes}
