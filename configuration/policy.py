@@ -228,6 +228,9 @@ class PolicySettings(Section):
     longest_exemption_days: float = Field(
         366.0, gt=0, le=3660, description="How far away the end of a time-limited exemption may be, in days."
     )
+    comment: bool = Field(
+        False, description="Note each step in the job's AdminComment, unless something else stands there."
+    )
     saved_share: Ratio = Field(
         0.5, description="Share of the time limit that a cancelled job is taken to have run for (ratio)."
     )

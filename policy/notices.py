@@ -7,21 +7,23 @@ from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from itertools import groupby
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from jinja2 import TemplateSyntaxError, meta
 
 from data.errors import SettingsError
 from data.model import Job
+from data.words import clean
 from policy.decide import Act
 from policy.letters import PARTS, filled, letter, templates
 from policy.model import Status, Verdict
-from policy.notice_values import ActKey, Following, followings, notice_values
+from policy.notice_values import ActKey, Following, followings, moment_words, notice_values
 from policy.rules import rules_of
 from settings import RuleMode, Settings, StepAction
 
-__all__ = ["Following", "check_templates", "followings", "groups_of", "notice_for"]
+__all__ = ["ActKey", "Following", "check_templates", "followings", "groups_of", "notice_for", "staff_notice"]
 
-NOTICE = "notice"
+NOTICE, STAFF = "notice", "staff"
 
 
 def groups_of(acts: Sequence[Act]) -> tuple[tuple[Act, ...], ...]:
@@ -51,6 +53,20 @@ def notice_for(
     return letter(NOTICE, values, settings.mail, to=(to,), title=title, reference=reference, now=now)
 
 
+def staff_notice(lines: Sequence[str], settings: Settings, *, reference: str, now: datetime) -> EmailMessage:
+    """One mail to all of mail.staff: what went wrong, a line each."""
+    site = settings.mail.site or settings.cluster or "the cluster"
+    values = {
+        "site": site,
+        "lines": [clean(line) for line in lines],
+        "count": len(lines),
+        "now": moment_words(now, ZoneInfo(settings.site_timezone)),
+        "dashboard": settings.mail.dashboard,
+    }
+    title = f"Fullwarp on {site}"
+    return letter(STAFF, values, settings.mail, to=settings.mail.staff, title=title, reference=reference, now=now)
+
+
 def check_templates(settings: Settings) -> None:
     """Fill the templates for jobs that never were, before the first real mail.
 
@@ -58,11 +74,16 @@ def check_templates(settings: Settings) -> None:
     would not show its jobs, the reason or the next step.
     """
     for values in _samples(settings):
+        needed = {"jobs[].id": values["jobs"][0].id, "reasons": values["reasons"][0], "next_at": values["next_at"]}
         for part in PARTS:
-            _check(f"{NOTICE}.{part}", part, values, settings)
+            _check(f"{NOTICE}.{part}", values, needed, settings)
+    line, now = "Something went wrong.", "Tue 10 Mar"
+    staff = {"site": "the cluster", "lines": [line], "count": 1, "now": now, "dashboard": settings.mail.dashboard}
+    for part in PARTS:
+        _check(f"{STAFF}.{part}", staff, {"lines": line}, settings)
 
 
-def _check(name: str, part: str, values: Mapping[str, Any], settings: Settings) -> None:
+def _check(name: str, values: Mapping[str, Any], needed: Mapping[str, str], settings: Settings) -> None:
     environment = templates(settings.mail)
     source, _, _ = environment.loader.get_source(environment, name) if environment.loader else ("", None, None)
     try:
@@ -75,17 +96,11 @@ def _check(name: str, part: str, values: Mapping[str, Any], settings: Settings) 
             hint=f"Fields: {', '.join(sorted(values))}.",
         )
     text = filled(name, values, settings.mail)
-    if part == "subject.j2":
-        if not text.strip():
-            raise SettingsError(f"mail.templates: {name} is empty")
-        return
-    needed = {"jobs[].id": values["jobs"][0].id, "reasons": values["reasons"][0], "next_at": values["next_at"]}
+    if not text.strip():
+        raise SettingsError(f"mail.templates: {name} is empty")
     for field, shown in needed.items():
-        if shown not in text:
-            raise SettingsError(
-                f"mail.templates: {name} does not show {field}",
-                hint="Users must be told which job, why, and what next.",
-            )
+        if shown not in text and not name.endswith("subject.j2"):
+            raise SettingsError(f"mail.templates: {name} does not show {field}", hint="Put it in: its readers need it.")
 
 
 def _samples(settings: Settings) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""One HTTP GET over TCP, TLS or a Unix socket, with limits on the whole exchange: time and size.
+"""One HTTP request over TCP, TLS or a Unix socket, with limits on the whole exchange: time and size.
 
 `http.client` as it is, because no proxy of the environment, redirect, retry or keep-alive may get in between.
 """
@@ -42,15 +42,21 @@ class Endpoint:
     tls: ssl.SSLContext | None = None
 
     def get(self, path: str, headers: Mapping[str, str], timeout_seconds: float) -> Answer:
+        """`asked` with GET."""
+        return self.asked("GET", path, headers, timeout_seconds)
+
+    def asked(
+        self, method: str, path: str, headers: Mapping[str, str], timeout_seconds: float, body: bytes | None = None
+    ) -> Answer:
         """Read one answer whole. Raises SourceUnreachable, SourceTimeout, SourceGarbled (cut or too large)."""
         started = time.monotonic()
         connection = _Connection(self, started + timeout_seconds)
         try:
-            connection.request("GET", self.prefix + path, headers=dict(headers))
+            connection.request(method, self.prefix + path, body, dict(headers))
             response = connection.getresponse()
-            body = _read_all(response)
+            content = _read_all(response)
             kind = response.headers.get("Content-Type", "")
-            return Answer(response.status, kind, body, time.monotonic() - started)
+            return Answer(response.status, kind, content, time.monotonic() - started)
         except TimeoutError as err:
             hint = "see whether slurmctld and slurmdbd answer, or raise slurm.timeout_seconds"
             raise SourceTimeout(f"no answer from {self.address} within {timeout_seconds:g} s", hint=hint) from err

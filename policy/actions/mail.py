@@ -42,6 +42,16 @@ class Mailer:
             raise Refused(f"{self._place}: {_words(err)}") from err
         return refused
 
+    def check(self) -> None:
+        """Whether the server is there and knows us; sends nothing. Raises Refused."""
+        if not self._settings.is_set:
+            raise Refused("mail.host is not set")
+        try:
+            with self._connection() as server:
+                server.ehlo_or_helo_if_needed()
+        except (OSError, smtplib.SMTPException, UnicodeError) as err:
+            raise Refused(f"{self._place}: {_words(err)}") from err
+
     @property
     def _place(self) -> str:
         return f"mail server {self._settings.host}:{self._settings.server_port}"

@@ -1,0 +1,62 @@
+"""Notes an act in the job's AdminComment, where nothing of somebody else stands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from data.errors import FullwarpError
+from data.model import Job
+from data.protocols import SchedulerSource
+from data.slurm.command_client import CommandClient
+from policy.actions.outcome import Refused
+from policy.actions.slurm_rest import ActingRest
+from policy.decide import cancel_id
+from settings import SlurmKind, SlurmSettings
+
+PREFIX: Final = "fullwarp: "
+FIRST_VERSION: Final = 41  # before Slurm 24.05 slurmrestd cannot set it, or sets it for a whole array
+_MOST_CHARS: Final = 200
+
+
+class Commenter:
+    """Writes to running jobs, by the way that Slurm is read; needs an operator's rights."""
+
+    def __init__(self, settings: SlurmSettings, scheduler: SchedulerSource) -> None:
+        self._scheduler = scheduler
+        self._commands = CommandClient(settings)
+        self._rest = ActingRest(settings) if settings.kind is SlurmKind.REST else None
+
+    def comment(self, job: Job, text: str) -> None:
+        """Set the AdminComment, in place of an earlier one of ours. Raises Refused, also when it holds anything else,
+        such as a job's summary: that is kept."""
+        wanted = cancel_id(job)
+        if wanted is None:
+            raise Refused(f"it cannot be told what Slurm calls job {job.display_id}")
+        try:
+            self._require_free(job)
+            if self._rest is None:
+                self._commands.text("scontrol", "update", f"jobid={wanted}", f"AdminComment={_line(text)}")
+            else:
+                self._by_rest(self._rest, job, text)
+        except FullwarpError as err:
+            raise Refused(f"AdminComment of {job.display_id}: {err}") from err
+
+    def _require_free(self, job: Job) -> None:
+        rows = self._scheduler.job(job.display_id)
+        same = next((row for row in rows if (row.job_id, row.start_time) == (job.job_id, job.start_time)), None)
+        if same is None or not same.is_running:
+            raise Refused(f"job {job.display_id} does not run any more")
+        if same.admin_comment and not same.admin_comment.startswith(PREFIX):
+            raise Refused(f"the AdminComment of {job.display_id} holds something else, which is kept")
+
+    def _by_rest(self, rest: ActingRest, job: Job, text: str) -> None:
+        if rest.version < FIRST_VERSION:
+            raise Refused(f"slurmrestd v0.0.{rest.version} cannot set an AdminComment")
+        if job.job_id == job.array_job_id:
+            raise Refused(f"slurmrestd cannot tell the task {job.display_id} from its array")
+        rest.change_job(str(job.job_id), {"admin_comment": _line(text)})
+
+
+def _line(text: str) -> str:
+    """One line of plain characters."""
+    return (PREFIX + " ".join("".join(char if char.isprintable() else " " for char in text).split()))[:_MOST_CHARS]
