@@ -15,7 +15,7 @@ import dash
 from dash import Dash
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
-from flask import Flask, Request
+from flask import Flask, Request, g
 
 from components.shell import NavEntry, shell
 from data.errors import FullwarpError
@@ -132,6 +132,7 @@ def warm_up(app: Dash) -> None:
 def _before_pages(server: Flask, settings: Settings) -> None:
     """The gate comes first, so that nothing that Dash adds is reached without identity."""
     from api.bearer import Bearers
+    from api.routes import BY_TOKEN
 
     prefix = settings.serve.url_prefix
     own = backing(server)
@@ -140,6 +141,7 @@ def _before_pages(server: Flask, settings: Settings) -> None:
     def viewer_of(request: Request) -> Viewer | None:
         try:
             if bearers.is_sent(request):
+                setattr(g, BY_TOKEN, True)
                 return bearers.viewer(request, own.associations())
             return request_viewer(request.environ, settings.identity, own.associations())
         except Unidentified as err:

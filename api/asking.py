@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 
 from api import parameters as of
 from api.paging import FAREST, MOST_ROWS, Part, cut
-from data.errors import BadRequest
+from data.errors import BadRequest, CannotKnow
 from data.findings.advice import Advice, advice
 from data.model import JobFilter, NodeFilter, Viewer
-from data.moment import parse_moment
+from data.moment import parse_end, parse_moment
 from data.node_rows import NodeDetail, NodeList
 from data.queries import history
 from data.queries.history import FindingRow, Group, Report, ReportQuery, report_query
@@ -24,6 +24,10 @@ from data.queries.metrics import MetricsTable, Question, detailed_metrics
 from data.queries.node_detail import node_view
 from data.queries.nodes import nodes
 from data.sources import Sources
+from data.state.exemptions import KeptExemption, end_exemption
+from data.state.store import StateStore
+from policy.exempted import ExemptionList, exemptions
+from policy.exemptions import Wanted, make_exemption
 from policy.model import JobVerdict
 from policy.queries import VerdictList, verdict, verdicts
 from terminal.session import require_known
@@ -163,6 +167,30 @@ def ask_verdicts(asked: Asked, wanted: of.VerdictsParameters) -> Part[VerdictLis
 
 def ask_verdict(asked: Asked, wanted: of.VerdictParameters) -> JobVerdict:
     return verdict(asked.viewer, asked.sources, wanted.job_id)
+
+
+def ask_exemptions(asked: Asked, wanted: of.ExemptionsParameters) -> Part[ExemptionList]:
+    found = exemptions(asked.viewer, asked.sources)
+    rows = [row for row in found.rows if not wanted.kind or row.kind in wanted.kind]
+    return Part(replace(found, rows=cut(rows, wanted.limit, wanted.offset)), len(rows))
+
+
+def add_exemption(asked: Asked, wanted: of.NewExemption) -> KeptExemption:
+    until = parse_end("until", wanted.until, asked.now, asked.zone)
+    new = Wanted(wanted.kind, wanted.name, until, wanted.reason, wanted.rule)
+    return make_exemption(_store(asked), new, asked.sources.settings.policy, asked.viewer.user, asked.now)
+
+
+def remove_exemption(asked: Asked, wanted: of.ExemptionParameters) -> KeptExemption:
+    return end_exemption(_store(asked), wanted.exemption_id, asked.viewer.user, asked.now)
+
+
+def _store(asked: Asked) -> StateStore:
+    """The store that the token came from, so it is there."""
+    found = asked.sources.state.store(asked.sources.settings.state)
+    if found is None:
+        raise CannotKnow("Nothing is kept here", hint="Set state.directory or state.url in the server's settings.")
+    return found
 
 
 def _require_partitions(asked: Asked, partitions: Sequence[str], at: datetime | None) -> None:

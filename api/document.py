@@ -13,6 +13,7 @@ FORM = "application/json"
 PROBLEMS = {
     "400": "A parameter is wrong.",
     "401": "Nobody is named.",
+    "403": "It takes a token of cluster staff.",
     "404": "There is none, it may not be seen, or it cannot be known.",
     "429": "Too many requests.",
     "503": "A source does not answer.",
@@ -41,25 +42,47 @@ def make_document(server: str, version: str, schemas: Schemas | None = None) -> 
     for name, schema in made.components.items():
         spec.components.schema(name, schema)
     for one in OPERATIONS:
-        spec.path(f"/{one.path}", operations={"get": _operation(one, made)})
+        spec.path(f"/{one.path}", operations={one.method.lower(): _operation(one, made)})
     document: dict[str, Any] = spec.to_dict()
     return document
 
 
 def _operation(one: Operation, made: Schemas) -> dict[str, Any]:
-    return {
+    names = one.in_path if one.changes else one.parameters.model_fields
+    found: dict[str, Any] = {
         "operationId": one.name,
         "summary": one.summary,
-        "parameters": [_parameter(one, name, made) for name in one.parameters.model_fields],
-        "responses": {
-            "200": {
-                "description": "The answer.",
-                "headers": {"ETag": {"schema": {"type": "string"}, "description": "For If-None-Match."}},
-                "content": {FORM: {"schema": made.answers[one.name]}},
-            },
-            "304": {"description": "As it was: If-None-Match has the mark of the answer."},
-            **{code: _problem(words, made) for code, words in PROBLEMS.items()},
+        "parameters": [_parameter(one, name, made) for name in names],
+        "responses": {"200": _good(one, made)},
+    }
+    if one.changes:
+        found["security"] = [{"token": []}]
+    else:
+        found["responses"]["304"] = {"description": "As it was: If-None-Match has the mark of the answer."}
+    problems = {code: words for code, words in PROBLEMS.items() if one.changes or code != "403"}
+    found["responses"] |= {code: _problem(words, made) for code, words in problems.items()}
+    if one.has_body:
+        found["requestBody"] = {"required": True, "content": {FORM: {"schema": _body(one, made)}}}
+    return found
+
+
+def _good(one: Operation, made: Schemas) -> dict[str, Any]:
+    found: dict[str, Any] = {"description": "The answer.", "content": {FORM: {"schema": made.answers[one.name]}}}
+    if not one.changes:
+        found["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "For If-None-Match."}}
+    return found
+
+
+def _body(one: Operation, made: Schemas) -> dict[str, Any]:
+    fields = {name: field for name, field in one.parameters.model_fields.items() if name not in one.in_path}
+    return {
+        "type": "object",
+        "properties": {
+            name: made.parameters[(one.name, name)] | {"description": field.description or ""}
+            for name, field in fields.items()
         },
+        "required": [name for name, field in fields.items() if field.is_required()],
+        "additionalProperties": False,
     }
 
 

@@ -18,13 +18,16 @@ from data.queries.job_series import JobSeries
 from data.queries.jobs import JobPage
 from data.queries.live import ClusterStatus
 from data.queries.metrics import MetricsTable
+from data.state.exemptions import KeptExemption
+from policy.exempted import ExemptionList
 from policy.model import JobVerdict
 from policy.queries import VerdictList
 
 
 @dataclass(frozen=True)
 class Operation:
-    """`path` is below /api/v1/, with the parameters in braces that stand in it."""
+    """`path` is below /api/v1/, with the parameters in braces that stand in it. What changes something has another
+    `method` than GET: it takes a token of staff alone, and the rest of its parameters in a JSON body."""
 
     name: str
     path: str
@@ -32,6 +35,15 @@ class Operation:
     parameters: type[of.Parameters]
     answer: Any
     ask: Callable[[by.Asked, Any], Any]
+    method: str = "GET"
+
+    @property
+    def changes(self) -> bool:
+        return self.method != "GET"
+
+    @property
+    def has_body(self) -> bool:
+        return self.changes and set(self.in_path) != set(self.parameters.model_fields)
 
     @cached_property
     def in_path(self) -> tuple[str, ...]:
@@ -117,5 +129,31 @@ OPERATIONS = (
         of.VerdictParameters,
         JobVerdict,
         by.ask_verdict,
+    ),
+    Operation(
+        "exemptions",
+        "exemptions",
+        "Who is exempt now, by which exemption, and the GPU-hours held under each.",
+        of.ExemptionsParameters,
+        Paged[ExemptionList],
+        by.ask_exemptions,
+    ),
+    Operation(
+        "exemption_add",
+        "exemptions",
+        "Exempt somebody or something until a time. Only with a token of staff.",
+        of.NewExemption,
+        KeptExemption,
+        by.add_exemption,
+        method="POST",
+    ),
+    Operation(
+        "exemption_remove",
+        "exemptions/{exemption_id}",
+        "End an exemption now. Only with a token of staff.",
+        of.ExemptionParameters,
+        KeptExemption,
+        by.remove_exemption,
+        method="DELETE",
     ),
 )

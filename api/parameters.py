@@ -18,6 +18,7 @@ from data.queries.metrics import Group as MetricsGroup
 from data.queries.metrics.rows import SORTS as METRICS_SORTS
 from data.slurm.job_states import JOB_STATES
 from data.slurm.states import NODE_BUCKETS
+from policy.exemptions import KINDS, MOST_NAME, MOST_REASON
 from policy.model import Status
 
 Words = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(max_length=200)]
@@ -47,6 +48,7 @@ NodeBucket = _one_of("NodeBucket", NODE_BUCKETS)
 JobState = _one_of("JobState", JOB_STATES)
 Size = _one_of("Size", SIZES)
 Column = _one_of("ReportColumn", COLUMNS)
+ExemptionKind = _one_of("ExemptionKind", (*KINDS, "interactive", "memory"))
 
 
 class Parameters(BaseModel):
@@ -155,6 +157,24 @@ class VerdictsParameters(Paging):
 
 class VerdictParameters(Parameters):
     job_id: JobId
+
+
+class ExemptionsParameters(Paging):
+    kind: list[ExemptionKind] = Field([], description="Only exemptions of these kinds.")  # type: ignore[valid-type]
+
+
+class NewExemption(Parameters):
+    kind: Literal[KINDS] = Field(description="What is exempt.")  # type: ignore[valid-type]
+    name: str = Field(min_length=1, max_length=MOST_NAME, description="Its name, or the job's id as people write it.")
+    until: str = Field(
+        min_length=1, max_length=60, description="Its end: an ISO time, a date, or a distance such as 14d."
+    )
+    reason: str = Field(min_length=1, max_length=MOST_REASON, description="Why; verdicts and the page show it.")
+    rule: str = Field("", max_length=40, description="Only from this rule; empty = from every rule.")
+
+
+class ExemptionParameters(Parameters):
+    exemption_id: str = Field(min_length=1, max_length=40, description="Its id.")
 
 
 class NoParameters(Parameters):

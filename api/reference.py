@@ -12,8 +12,8 @@ from api.paging import MOST_ROWS
 
 HEAD = f"""# HTTP API
 
-JSON below `/api/v1/` (behind `serve.url_prefix`), GET only. `openapi.json` there is the same as OpenAPI 3.1. How to get
-a token: [how-to](../how-to/api.md).
+JSON below `/api/v1/` (behind `serve.url_prefix`), GET where no other method is named. `openapi.json` there
+is the same as OpenAPI 3.1. How to get a token: [how-to](../how-to/api.md).
 
 Answers are those of `fullwarp COMMAND --json`. Ratios are 0..1, times are UTC; every number has its unit in its name or
 beside it here. `null` is not known or not measured, never 0; `"unlimited"` is a limit without end.
@@ -29,7 +29,8 @@ beside it here. `null` is not known or not measured, never 0; `"unlimited"` is a
 | 401 | `unauthorized` | nobody is named, or the token is not valid |
 | 404 | `not_found` | there is no such thing, or you may not see it: one answer for both |
 | 404 | `cannot_know` | nobody can know it: no history is kept, or a past moment that was not recorded |
-| 405 | `method_not_allowed` | the API changes nothing |
+| 403 | `forbidden` | it changes something, and takes a token of cluster staff |
+| 405 | `method_not_allowed` | the address does not know the method |
 | 429 | `too_many_requests` | `Retry-After` says how many seconds to wait (`api.requests_per_minute`) |
 | 503, 504 | `source_...` | a source does not answer; its cause is told to staff only |
 """
@@ -39,7 +40,11 @@ def api_page() -> str:
     """The page: routes with their parameters, then every type with its fields."""
     document = make_document("/api/v1", "")
     parts = [HEAD, "\n## Routes\n"]
-    parts += [_route(path, item["get"]) for path, item in document["paths"].items()]
+    parts += [
+        _route(path, method, operation)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    ]
     parts.append("\n## Types\n")
     components = document["components"]["schemas"]
     parts += [_type(name, schema) for name, schema in sorted(components.items()) if "properties" in schema]
@@ -50,16 +55,34 @@ def api_page() -> str:
     return "".join(parts)
 
 
-def _route(path: str, operation: dict[str, Any]) -> str:
+def _route(path: str, method: str, operation: dict[str, Any]) -> str:
     answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
-    lines = [f"\n### {path}\n\n{operation['summary']} Answer: {_form(answer)}.\n"]
-    if operation["parameters"]:
+    title = path if method == "get" else f"{method.upper()} {path}"
+    lines = [f"\n### {title}\n\n{operation['summary']} Answer: {_form(answer)}.\n"]
+    rows = [*_in_address(operation), *_in_body(operation)]
+    if rows:
         lines.append("\n| parameter | form | default | |\n|---|---|---|---|\n")
+    lines += [f"| `{name}` | {form} | {default} | {about} |\n" for name, form, default, about in rows]
+    return "".join(lines)
+
+
+def _in_address(operation: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for one in operation["parameters"]:
         default = "" if one["in"] == "path" else f"`{_default(one['schema'].get('default'))}`"
         name = f"{{{one['name']}}}" if one["in"] == "path" else one["name"]
-        lines.append(f"| `{name}` | {_form(one['schema'])} | {default} | {one.get('description', '')} |\n")
-    return "".join(lines)
+        yield name, _form(one["schema"]), default, one.get("description", "")
+
+
+def _in_body(operation: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Fields of the JSON object that is sent."""
+    body = operation.get("requestBody", {"content": {}})["content"].get("application/json", {}).get("schema", {})
+    for name, schema in body.get("properties", {}).items():
+        yield (
+            name,
+            _form(schema),
+            "" if name in body["required"] else "`empty`",
+            f"In the body. {schema['description']}",
+        )
 
 
 def _default(value: object) -> str:

@@ -28,6 +28,7 @@ from data.sources import Sources
 
 BASE = "api/v1"
 FOLDER = "api/"
+BY_TOKEN = "fullwarp_by_token"
 log = logging.getLogger(__name__)
 
 
@@ -42,10 +43,11 @@ class Standing:
 
 
 def add_api(server: Flask, standing: Standing) -> None:
-    """Register all routes; once per app. `g.fullwarp_viewer` must be set before they are reached."""
+    """Register all routes; once per app. `g.fullwarp_viewer` must be set before they are reached, and `g` must say in
+    BY_TOKEN whether a token named the viewer: no page of another site can send one, so it alone may change things."""
     base = f"{standing.prefix}{BASE}"
     for one in OPERATIONS:
-        server.add_url_rule(f"{base}/{one.rule}", f"api_{one.name}", _route(one, standing))
+        server.add_url_rule(f"{base}/{one.rule}", f"api_{one.name}", _route(one, standing), methods=[one.method])
     server.add_url_rule(f"{base}/openapi.json", "api_document", _document(standing))
     for rule in (FOLDER, FOLDER.rstrip("/"), f"{FOLDER}<path:path>"):
         server.add_url_rule(f"{standing.prefix}{rule}", f"api_{rule}", lambda path="": _unknown(base))
@@ -60,6 +62,9 @@ def _route(operation: Operation, standing: Standing) -> Callable[..., Response]:
             problem = failure("too_many_requests", "Too many requests in a minute.", f"Try again in {wait} s.")
             return failed(429, problem, {"Retry-After": str(wait)})
         try:
+            if operation.changes and not (g.get(BY_TOKEN) and viewer.is_staff):
+                problem = failure("forbidden", "This takes a token of cluster staff.", "See `fullwarp token create`.")
+                return failed(403, problem)
             return answered(_answer(operation, viewer, standing.sources(), in_path))
         except FullwarpError as err:
             if status_of(err) >= 500:
@@ -73,9 +78,21 @@ def _route(operation: Operation, standing: Standing) -> Callable[..., Response]:
 
 
 def _answer(operation: Operation, viewer: Viewer, sources: Sources, in_path: Mapping[str, str]) -> object:
-    wanted = read_parameters(operation.parameters, request.args, in_path)
+    wanted = _wanted(operation, in_path)
     found = operation.ask(Asked(viewer, sources, sources.clock()), wanted)
     return _paged(found, wanted) if isinstance(found, Part) else found
+
+
+def _wanted(operation: Operation, in_path: Mapping[str, str]) -> Parameters:
+    """From the address, or from the body of what changes something."""
+    if not operation.changes:
+        return read_parameters(operation.parameters, request.args, in_path)
+    if request.args:
+        raise BadRequest("nothing may be asked in the address here", hint="Send a JSON object as the body.")
+    body = request.get_json(silent=True) if operation.has_body else {}
+    if not isinstance(body, dict):
+        raise BadRequest("the body is no JSON object", hint="Send one with Content-Type: application/json.")
+    return _checked(operation.parameters, {**body, **in_path})
 
 
 def _paged(found: Part[Any], wanted: Any) -> Paged[Any]:
@@ -101,8 +118,12 @@ def read_parameters(form: type[Parameters], given: MultiDict[str, str], in_path:
         if get_origin(field.annotation) is not list and len(found) > 1:
             raise BadRequest(f"{name} is given {len(found)} times, and one is wanted")
         values[name] = found if get_origin(field.annotation) is list else found[0]
+    return _checked(form, {**values, **in_path})
+
+
+def _checked(form: type[Parameters], values: Mapping[str, Any]) -> Parameters:
     try:
-        return form(**values, **in_path)
+        return form.model_validate(values)
     except ValidationError as err:
         first = err.errors()[0]
         raise BadRequest(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", hint="See openapi.json.") from err
@@ -134,8 +155,9 @@ def _not_allowed(prefix: str) -> Callable[[HTTPException], Response | HTTPExcept
     def answer(err: HTTPException) -> Response | HTTPException:
         if not request.path.startswith(f"{prefix}{FOLDER}"):
             return err
-        allowed = {"Allow": "GET, HEAD, OPTIONS"}
-        return failed(405, failure("method_not_allowed", f"{request.method} is not known here.", "Use GET."), allowed)
+        allowed = ", ".join(sorted(getattr(err, "valid_methods", None) or ["GET"]))
+        problem = failure("method_not_allowed", f"{request.method} is not known here.", f"Use {allowed}.")
+        return failed(405, problem, {"Allow": allowed})
 
     return answer
 

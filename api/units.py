@@ -32,8 +32,8 @@ _ENDS = {
 _WHOLE = {
     "count": (
         "allocated_cpus array_task_count broken_rows cards cores count cpus damaged_files devices_allocated"
-        " devices_idle devices_low devices_measured gpu_count gpus gpus_allocated gpus_idle gpus_measured"
-        " gpus_requested groups held_devices jobs limit nodes offset pending power_cards requests_unknown"
+        " devices_idle devices_low devices_measured gpu_count gpu_weight gpus gpus_allocated gpus_idle gpus_measured"
+        " gpus_requested groups held_devices jobs limit low_jobs nodes offset pending power_cards requests_unknown"
         " restart_count running running_gpu_jobs running_jobs samples shards shared steps_taken suspended"
         " total uncovered utilization_devices"
     ),
@@ -42,7 +42,7 @@ _WHOLE = {
     "ratio": "threshold weight",
     "load": "cpu_load",
     "billing units": "billing",
-    "GPU-hours": "gpu_hours hours wasted_gpu_hours device_hours",
+    "GPU-hours": "gpu_hours gpu_hours_held hours wasted_gpu_hours device_hours",
 }
 
 

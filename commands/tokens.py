@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.asked import AsJson, Asked, UserOption
-from data.errors import BadRequest, NotFound, SettingsError
+from commands.stored import open_kept, process_user, who_asks
+from data.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
     from data.model import Viewer
@@ -40,13 +41,13 @@ def create(
 
     if role not in tuple(Role):
         raise BadRequest(f"there is no role {role[:40]}", hint="Choose user or staff.")
-    settings, me = _who(context)
+    settings, me = who_asks(context)
     owner = user or (me.user if me else "")
     _check(owner, days, note, settings)
     _require_own(me, [owner])
     now = datetime.now(UTC).replace(microsecond=0)
     made, sent = create_token(
-        _open(settings, writes=True), owner, Role(role), now, now + timedelta(days=days), note=note, by=_process_user()
+        _open(settings, writes=True), owner, Role(role), now, now + timedelta(days=days), note=note, by=process_user()
     )
     screen = context.obj.screen
     if as_json:
@@ -61,7 +62,7 @@ def list_all(context: typer.Context, user: UserOption = None, as_json: AsJson = 
     from data.state.tokens import list_tokens
     from terminal.tokens import token_lines
 
-    settings, me = _who(context)
+    settings, me = who_asks(context)
     users = user or ([] if me is None or me.is_staff else [me.user])
     _require_own(me, users)
     found = list_tokens(_open(settings), users)
@@ -77,7 +78,7 @@ def revoke(
     """End a token now."""
     from data.state.tokens import list_tokens, revoke_token
 
-    settings, me = _who(context)
+    settings, me = who_asks(context)
     store = _open(settings)
     if me is not None and not me.is_staff and token_id not in {one.id for one in list_tokens(store, [me.user])}:
         raise NotFound(f"There is no token {token_id[:40]}, or it is not yours", hint="See `fullwarp token list`.")
@@ -94,20 +95,6 @@ def upgrade(context: typer.Context) -> None:
     asked: Asked = context.obj
     before, after = upgrade_store(load(asked.config, is_demo=asked.is_demo).settings.state)
     asked.screen.tell(f"The store has the schema {after} (before: {before or 'none'}).")
-
-
-def _who(context: typer.Context) -> tuple[Settings, Viewer | None]:
-    """The settings, and who runs this where they say that a process has a name. With the settings of a server, who
-    can write its store decides: None."""
-    from settings import IdentityKind
-    from terminal.session import load, open_view
-
-    asked: Asked = context.obj
-    settings = load(asked.config, is_demo=asked.is_demo).settings
-    if settings.identity.kind is IdentityKind.HEADER:
-        return settings, None
-    view = open_view(asked.config, "", is_demo=asked.is_demo)
-    return view.sources.settings, view.viewer
 
 
 def _check(owner: str, days: int, note: str, settings: Settings) -> None:
@@ -129,24 +116,4 @@ def _require_own(me: Viewer | None, users: list[str]) -> None:
 
 
 def _open(settings: Settings, *, writes: bool = False) -> StateStore:
-    from data.state.store import open_store
-
-    found = open_store(settings.state, writes=writes)
-    if found is not None:
-        return found
-    if settings.state.directory is None:
-        raise SettingsError(
-            "no tokens are kept here", hint="Set state.directory or state.url in the server's settings."
-        )
-    raise NotFound(f"There are no tokens in {settings.state.directory}", hint="Make one: fullwarp token create.")
-
-
-def _process_user() -> str:
-    """Who ran the command, by name where the host knows one."""
-    import os
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
+    return open_kept(settings, "tokens", "fullwarp token create", writes=writes)

@@ -10,6 +10,8 @@ from data.errors import BadRequest
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 RELATIVE = re.compile(r"-\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|min|m|h|d|w)", re.ASCII)
 DAY_AND_CLOCK = re.compile(r"(today|yesterday)(?:[ T](\d{1,2}):(\d{2}))?", re.ASCII)
+DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}", re.ASCII)
+END_FORMS = "Use a date (2026-12-24), an ISO time (2026-12-24T18:00), or a distance such as 14d or 6h."
 FORMS = "Use an ISO time (2026-03-01T14:00), a date, today 09:00, yesterday, or a distance such as -2h, -30m, -7d."
 
 
@@ -46,6 +48,28 @@ def parse_edge(name: str, text: str, now: datetime, zone: tzinfo = UTC) -> datet
         )
     except BadRequest as err:
         raise BadRequest(f"{name}: {err}", hint=err.hint) from err
+
+
+def parse_end(name: str, text: str, now: datetime, zone: tzinfo = UTC) -> datetime:
+    """A time to come: a bare distance (14d, 6h) counts from now, a date without a clock is its end.
+
+    Raises BadRequest, with `name` before it, for a text that means nothing and for a time that has passed.
+    """
+    words = text.strip()
+    try:
+        distance = _relative(f"-{words.lower()}", now)
+        moment = now + (now - distance) if distance is not None else _end_of(words, zone)
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as err:
+        raise BadRequest(f"{name}: {words[:60]!r} is not a time to come", hint=END_FORMS) from err
+    if moment <= now:
+        raise BadRequest(f"{name}: {words[:60]!r} has passed: {moment:%Y-%m-%d %H:%M} UTC", hint=END_FORMS)
+    return moment
+
+
+def _end_of(words: str, zone: tzinfo) -> datetime:
+    moment = _iso(words.upper(), zone)
+    return moment + timedelta(days=1) if DATE.fullmatch(words) else moment
 
 
 def _relative(words: str, now: datetime) -> datetime | None:

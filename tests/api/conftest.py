@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import _add_api, _before_pages
+from data.model import Role
 from data.sources import Sources, open_sources
+from data.state.store import open_store
+from data.state.tokens import create_token
 from pages._request import KEY, Backing
 from settings import (
     ApiSettings,
@@ -62,6 +66,17 @@ def server_of(settings: Settings, sources: Sources | None) -> Flask:
     _before_pages(server, settings)
     _add_api(server, settings)
     return server
+
+
+def with_a_store(folder: Path, user: str, role: Role) -> tuple[Flask, dict[str, str]]:
+    """A server of the small cluster with a store of its own, and the header of a token."""
+    settings = settings_for(state=folder / "state")
+    store = open_store(settings.state, writes=True)
+    assert store is not None
+    now = datetime.now(UTC)
+    _, sent = create_token(store, user, role, now, now + timedelta(days=1))
+    server = server_of(settings, replace(open_fakes(), settings=settings))
+    return server, {"Authorization": f"Bearer {sent}"}
 
 
 def named(user: str) -> dict[str, str]:
