@@ -77,8 +77,9 @@ def _memory(detail: NodeDetail) -> Kpi:
     if node.memory_bytes is None:
         return Kpi("MEM held", UNKNOWN, context="not known")
     held = UNKNOWN if node.allocated_memory_bytes is None else number(node.allocated_memory_bytes / GIB)
-    free = "" if node.free_memory_bytes is None else f"{number(node.free_memory_bytes / GIB)} GiB unused"
-    return Kpi("MEM held", held, f"of {number(node.memory_bytes / GIB)} GiB", free, help="Host memory given to jobs.")
+    free = "" if node.free_memory_bytes is None else f", {number(node.free_memory_bytes / GIB)} unused"
+    context = f"of {number(node.memory_bytes / GIB)}{free}"
+    return Kpi("MEM held", held, "GiB", context, help="Host memory given to jobs.")
 
 
 def _power(detail: NodeDetail) -> Kpi:

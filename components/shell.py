@@ -174,10 +174,8 @@ def source_count(sources: Iterable[SourceState]) -> list[Any]:
     """ "3 of 3 sources" with the worst condition as a mark."""
     states = tuple(sources)
     good = sum(state.condition is SourceCondition.OK for state in states)
-    if not states:
-        return [icon("none", "none"), html.Span("sources not asked yet", className="fw-label")]
-    mark = "ok" if good == len(states) else "bad"
-    text = f"{good} of {len(states)} sources"
+    mark = "none" if not states else "ok" if good == len(states) else "bad"
+    text = f"{good} of {len(states)} sources" if states else "not asked yet"
     return [
         html.Span([icon(mark, mark), html.Span(text, className="fw-label")], className="fw-source-count", title=text)
     ]

@@ -193,8 +193,13 @@ def _pending(view: UserView) -> Component | None:
     return panel(
         "Waiting",
         [_table(COLUMNS[Show.PENDING], cells, keep, "Waiting jobs"), *_rest(view, len(rows), Show.PENDING)],
-        note=count(len(rows), "job"),
+        note=_jobs_and_tasks(view.now),
     )
+
+
+def _jobs_and_tasks(now: UserNow) -> str:
+    jobs, tasks = len(now.pending), _tasks(now)
+    return count(jobs, "job") if tasks == jobs else f"{count(jobs, 'job')} with {count(tasks, 'task')}"
 
 
 def _table(columns: tuple[Column, ...], cells: list[list[Any]], keep: list[int], caption: str) -> Component:

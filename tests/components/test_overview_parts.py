@@ -190,7 +190,7 @@ def test_a_map_with_gpus_has_nothing_in_its_place() -> None:
 @pytest.mark.parametrize(
     ("conditions", "text"),
     [
-        ([], "sources not asked yet"),
+        ([], "not asked yet"),
         ([SourceCondition.OK] * 3, "3 of 3 sources"),
         ([SourceCondition.OK, SourceCondition.STALE], "1 of 2 sources"),
     ],
