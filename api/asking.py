@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from api import parameters as of
 from api.paging import FAREST, MOST_ROWS, Part, cut
 from data.errors import BadRequest, CannotKnow
+from data.exemption import KeptExemption
 from data.findings.advice import Advice, advice
 from data.model import JobFilter, NodeFilter, Viewer
 from data.moment import parse_end, parse_moment
@@ -24,7 +25,7 @@ from data.queries.metrics import MetricsTable, Question, detailed_metrics
 from data.queries.node_detail import node_view
 from data.queries.nodes import nodes
 from data.sources import Sources
-from data.state.exemptions import KeptExemption, end_exemption
+from data.state.exemptions import end_exemption
 from data.state.store import StateStore
 from policy.exempted import ExemptionList, exemptions
 from policy.exemptions import Wanted, make_exemption

@@ -11,6 +11,7 @@ from typing import Any
 from api import asking as by
 from api import parameters as of
 from api.paging import Paged
+from data.exemption import KeptExemption
 from data.node_rows import NodeDetail, NodeList
 from data.queries.history import Report
 from data.queries.job_report import JobAnswer
@@ -18,7 +19,6 @@ from data.queries.job_series import JobSeries
 from data.queries.jobs import JobPage
 from data.queries.live import ClusterStatus
 from data.queries.metrics import MetricsTable
-from data.state.exemptions import KeptExemption
 from policy.exempted import ExemptionList
 from policy.model import JobVerdict
 from policy.queries import VerdictList

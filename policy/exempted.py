@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from data.exemption import KeptExemption
 from data.model import Job, SourceState, Viewer
 from data.sources import Sources
-from data.state.exemptions import KeptExemption
 from policy.exemptions import as_rules, exemptions_now
 from policy.model import JobVerdict, Status, Verdict
 from policy.queries import VerdictList, verdicts

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from data.errors import BadRequest, FullwarpError, SettingsError
+from data.exemption import KeptExemption
 from data.model import SourceCondition, SourceState
 from data.sources import Sources
-from data.state.exemptions import KeptExemption, active_exemptions, add_exemption
 from data.state.opened import OpenedState
-from data.state.store import StateStore
 from policy.rules import Exemption, rules_of
+from policy.simulated import is_simulated, simulated_exemptions
 from settings import PolicySettings, Settings
+
+if TYPE_CHECKING:
+    from data.state.store import StateStore
 
 NAME = "exemptions"
 KINDS = ("user", "account", "qos", "partition", "job")
@@ -45,6 +49,8 @@ class KeptNow:
 
 def make_exemption(store: StateStore, wanted: Wanted, policy: PolicySettings, by: str, now: datetime) -> KeptExemption:
     """Check and keep an exemption. Raises BadRequest that names the field that is wrong."""
+    from data.state.exemptions import add_exemption
+
     _check(wanted, policy, now)
     name, reason = wanted.name.strip(), wanted.reason.strip()
     return add_exemption(store, wanted.kind, name, wanted.rule, reason, until=wanted.until, by=by, now=now)
@@ -79,6 +85,8 @@ def _is_line(text: str, most: int) -> bool:
 
 def exemptions_now(sources: Sources) -> KeptNow:
     """What counts now, for showing. A store that cannot be read is said and hides no verdict."""
+    if is_simulated(sources) and not sources.settings.state.is_set:
+        return KeptNow(simulated_exemptions(sources.settings, sources.clock()))
     try:
         return KeptNow(_active(sources.state, sources.settings, sources.clock()))
     except FullwarpError as err:
@@ -106,6 +114,8 @@ def _active(opened: OpenedState, settings: Settings, now: datetime) -> tuple[Kep
     store = opened.store(settings.state)
     if store is None or store.revision() is None:
         return ()
+    from data.state.exemptions import active_exemptions
+
     return active_exemptions(store, now)
 
 

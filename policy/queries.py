@@ -28,7 +28,7 @@ from policy.model import WORST_FIRST, Attempt, Evidence, JobVerdict, Status, att
 from policy.position import placed
 from policy.rules import Exemption, Rule, covers, rules_of
 from policy.signs import ByNode, by_node, nodes_of, suspicious_nodes, troubles_of
-from policy.standing import ladders_of
+from policy.standing import standing
 from settings import Settings
 
 # Beyond this share of all nodes, naming them costs the server more than reading all.
@@ -72,7 +72,9 @@ def verdicts(
     """
     kept = exemptions_now(sources) if exemptions is None else KeptNow()
     whole = _everybody(sources, as_rules(kept.rows) if exemptions is None else tuple(exemptions))
-    ladders, enforcement = (ladders, None) if ladders is not None else ladders_of(sources, whole.verdicts, whole.time)
+    enforcement = None
+    if ladders is None:
+        ladders, enforcement = standing(sources, sources.live.snapshot().cluster, whole.verdicts, whole.time)
     stores = [source for source in (kept.source, enforcement) if source is not None]
     policy, zone = sources.settings.policy, ZoneInfo(sources.settings.site_timezone)
     by_name = {rule.name: rule for rule in rules_of(policy)}

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 
 from rich.console import RenderableType
 
-from data.state.exemptions import KeptExemption
+from data.exemption import KeptExemption
 from data.words import clock, gpu_hours, number
 from policy.exempted import ExemptionList, HeldExemption
 from terminal.status import source_lines

@@ -8,6 +8,7 @@ from datetime import datetime
 from data.errors import BadRequest
 from data.model import Association, GpuPool, Gres, Job, Node, Partition, PendingDetail, Reservation, Rows, SourceHealth
 from data.simulation import World
+from data.simulation.archetypes import STALLED
 from data.simulation.chance import key_of, unit_of, word
 from data.simulation.clockwork import DAY, EARLIEST, HOUR, MAINTENANCE_SHOWN, seconds, utc
 from data.simulation.describe import jobs_of
@@ -55,6 +56,13 @@ class SimulatedScheduler:
         refs = self._world.overlapping(start, min(end, now))
         over = [ref for ref in refs if ref.epoch.jobs.end[ref.row] <= now]
         return Rows(tuple(job for ref in over for job in jobs_of(self._world, ref, now)))
+
+    def stalled_jobs(self, since: datetime, until: datetime) -> tuple[Job, ...]:
+        """Ended attempts of the kind that stops working and goes on holding its GPUs, with end in [since, until)."""
+        now = self._moment(None)
+        start, end = seconds(since, must_exist=False), min(seconds(until, must_exist=False), now)
+        refs = [ref for ref in self._world.overlapping(max(start, EARLIEST), end) if _has_stalled(ref, start, end)]
+        return tuple(job for ref in refs for job in jobs_of(self._world, ref, now) if job.allocated.gpus)
 
     def job(self, job_id: str) -> tuple[Job, ...]:
         """All attempts, tasks and components that the id names, newest first."""
@@ -111,6 +119,11 @@ class SimulatedScheduler:
         if at is not None and seconds(at) > seconds(now):
             raise BadRequest(f"{at.isoformat()} is in the future", hint="Ask for a moment that has passed.")
         return seconds(now if at is None else at)
+
+
+def _has_stalled(ref: Ref, start: float, end: float) -> bool:
+    rows = ref.epoch.jobs
+    return bool(rows.archetype[ref.row] == STALLED and start <= rows.end[ref.row] < end)
 
 
 def _is_named(job: Job, number: int, task: int | str | None, het: int | None) -> bool:

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
 from data.errors import NotFound
+from data.exemption import KeptExemption
 from data.state.store import StateStore
 from data.state.tables import EXEMPTIONS
 
 _ID_BYTES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class KeptExemption:
-    """`kind` is user, account, qos, partition or job; `rule` "" means every rule. One that is taken back stays, with
-    who did it and when."""
-
-    id: str
-    kind: str
-    name: str
-    rule: str
-    reason: str
-    created_by: str
-    created_at: datetime
-    until: datetime
-    ended_by: str | None = None
-    ended_at: datetime | None = None
-
-    def is_active(self, now: datetime) -> bool:
-        return self.ended_at is None and now < self.until
 
 
 def add_exemption(
