@@ -23,6 +23,10 @@ WANTED_STEPS = {
     "usage part: removed",
     "snapshots day: removed",
     "jobs emptied: removed",
+    "forgotten: to be written",
+    "forgotten: in place",
+    "damaged: to be set aside",
+    "damaged: set aside",
 }
 
 
