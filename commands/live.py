@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -99,6 +100,7 @@ def job(
     as_json: AsJson = False,
 ) -> None:
     """Report one job: what it was given, what it used, what to change."""
+    from data.errors import NotFound
     from data.queries.job_report import job_answer
     from data.queries.pending import waiting
     from terminal.jobs import waiting_lines
@@ -110,7 +112,8 @@ def job(
     def lines(answer: JobAnswer, width: int) -> Iterable[RenderableType]:
         yield from report_lines(answer, view.zone, width)
         if answer.report.job.state == "PENDING":
-            yield from waiting_lines(waiting(view.viewer, view.sources, job_id, view.at), view.zone)
+            with suppress(NotFound):  # the picture may be older than the job
+                yield from waiting_lines(waiting(view.viewer, view.sources, job_id, view.at), view.zone)
 
     context.obj.screen.show(found, lines, as_json)
 

@@ -68,7 +68,8 @@ def _head(report: JobReport, zone: tzinfo) -> Iterator[Text]:
     yield line(", ".join([*owner, *([f"QOS {job.qos}"] if job.qos else [])]))
     yield line(_given(report))
     if job.start_time is None:
-        yield line(f"waiting since {clock(job.submit_time, zone, report.at)}: {job.reason or 'no reason told'}")
+        reason = f": {job.reason}" if job.reason else ""
+        yield line(f"waiting since {clock(job.submit_time, zone, report.at)}{reason}")
         return
     yield line(f"started {clock(job.start_time, zone, report.at)}{ended}, ran {duration(report.elapsed_seconds)}")
 
@@ -96,7 +97,7 @@ def _meters(report: JobReport) -> Iterator[Text]:
     yield _meter("CPU memory", report.memory.value, _of_bytes(report.memory), judged.get("memory"))
     limit = f"{duration(report.time.used)} of {duration(report.job.time_limit_seconds)}"
     yield _meter("Time limit", report.time.value, limit, judged.get("time"))
-    if report.hours is not None:
+    if report.hours is not None and report.gpu_count != 0:
         used, idle = gpu_hours(report.hours.used), gpu_hours(report.hours.idle)
         yield line(f"{'GPU-hours':<16}{gpu_hours(report.hours.allocated)} allocated: {used} used, {idle} idle")
 

@@ -47,8 +47,7 @@ def job_answer(viewer: Viewer, sources: Sources, job_id: str, at: datetime | Non
         )
     key = ("report", tuple(part.key for part in parts), tuple(part.state for part in parts), at)
     made = sources.recent.get(key, lambda: _answer(sources, parts, moment))
-    shown = {part.key for part in parts}
-    return replace(made, attempts=tuple(job for job in seen if job.key not in shown))
+    return replace(made, attempts=_earlier(parts, seen))
 
 
 def job_report(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> JobReport:
@@ -84,6 +83,12 @@ def _newest_parts(text: str, rows: Sequence[Job]) -> list[Job]:
     names = ", ".join(sorted(newest)[:5])
     tasks = sum(max(1, job.array_task_count) for job in newest.values())
     raise BadRequest(f"{text} is an array of {tasks} tasks", hint=f"Name one of them, such as {names}.")
+
+
+def _earlier(parts: Sequence[Job], rows: Sequence[Job]) -> tuple[Job, ...]:
+    """Other attempts of the same jobs: an array's other tasks are none of them."""
+    shown, names = {part.key for part in parts}, {part.display_id for part in parts}
+    return tuple(job for job in rows if job.key not in shown and job.display_id in names)
 
 
 def _age_order(job: Job) -> tuple[float, float]:

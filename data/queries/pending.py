@@ -12,6 +12,8 @@ from data.model import Job, PendingDetail, SourceState, Viewer
 from data.pending_reasons import reason_words, will_never_start
 from data.queries.live import snapshot
 from data.queries.scope import may_see
+from data.slurm.attempts import named_by
+from data.slurm.job_ids import job_id as parse_job_id
 from data.sources import Sources
 
 
@@ -60,12 +62,15 @@ def pending(viewer: Viewer, sources: Sources, at: datetime | None = None) -> Que
 
 
 def waiting(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> Waiting:
-    """Answer why one job waits; NotFound when no waiting job of that id may be seen."""
-    text = job_id.strip()
-    for row in pending(viewer, sources, at).rows:
-        if text in (row.job.display_id, str(row.job.job_id), str(row.job.array_job_id)):
-            return row
-    raise NotFound(f"There is no waiting job {text}, or you may not see it", hint="It may have started or ended.")
+    """Answer why one job, or the array that still holds this task, waits.
+
+    Raises NotFound when no waiting job of that id may be seen, BadRequest for what is no id.
+    """
+    wanted, text = parse_job_id(job_id), job_id.strip()
+    found = [row for row in pending(viewer, sources, at).rows if named_by(row.job, wanted)]
+    if not found:
+        raise NotFound(f"There is no waiting job {text}, or you may not see it", hint="It may have started or ended.")
+    return next((row for row in found if row.job.display_id == text), found[0])
 
 
 def _details(sources: Sources) -> Mapping[int, PendingDetail] | None:

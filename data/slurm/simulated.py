@@ -18,6 +18,7 @@ from data.simulation.holdings import Held, free_units, holdings
 from data.simulation.queue import queue_at
 from data.simulation.runaway import runaway_at
 from data.simulation.world import Ref
+from data.slurm.attempts import named_by
 from data.slurm.job_ids import job_id as read_job_id
 from data.slurm.states import node_state
 
@@ -73,7 +74,7 @@ class SimulatedScheduler:
         found = [job for ref in started for job in jobs_of(self._world, ref, now)]
         if any(ref.epoch.jobs.submit[ref.row] <= now < ref.epoch.jobs.start[ref.row] for ref in refs):
             found += self._waiting_of(refs, now)
-        chosen = [job for job in found if _is_named(job, wanted.job, wanted.task, wanted.het)]
+        chosen = [job for job in found if named_by(job, wanted)]
         return tuple(sorted(chosen, key=_newest_first))
 
     def partitions(self) -> Rows[Partition]:
@@ -124,14 +125,6 @@ class SimulatedScheduler:
 def _has_stalled(ref: Ref, start: float, end: float) -> bool:
     rows = ref.epoch.jobs
     return bool(rows.archetype[ref.row] == STALLED and start <= rows.end[ref.row] < end)
-
-
-def _is_named(job: Job, number: int, task: int | str | None, het: int | None) -> bool:
-    if number not in (job.job_id, job.array_job_id, job.het_job_id):
-        return False
-    if isinstance(task, int):
-        return job.array_job_id == number and job.array_task_id == task
-    return het is None or (job.het_job_id == number and job.het_offset == het)
 
 
 def _newest_first(job: Job) -> tuple[float, float, int]:

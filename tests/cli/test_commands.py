@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import cli
+from data.errors import NotFound
 from data.settings_file import load_settings
 from settings import Settings
 
@@ -122,6 +123,37 @@ def test_a_pending_job_says_why_it_waits(run: Run) -> None:
     code, out, _ = run("--demo", "job", job_id)
     assert code == 0
     assert "Why it waits: " in out
+
+
+def test_a_task_of_a_waiting_array_says_why_it_waits_now_and_then(run: Run) -> None:
+    rows = [
+        row["job"] for row in answer(run, "jobs", "-t", "PD", "--at", "2026-03-03T14:00", "--limit", "10000")["rows"]
+    ]
+    array = next(job for job in rows if job["array_tasks"])
+    task = f"{array['array_job_id']}_{re.split('[-,%]', array['array_tasks'])[0]}"
+    code, out, err = run("--demo", "job", task, "--at", "2026-03-03T14:00")
+    assert (code, err) == (0, "")
+    assert "PENDING" in out and "Why it waits: " in out and "earlier attempt" not in out
+
+
+def test_a_waiting_job_that_the_picture_does_not_hold_yet_is_no_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = answer(run, "jobs", "-t", "PD")["rows"][0]["job"]["display_id"]
+
+    def not_yet(*_: object) -> None:
+        raise NotFound("There is no waiting job")
+
+    monkeypatch.setattr("data.queries.pending.waiting", not_yet)
+    code, out, err = run("--demo", "job", job_id)
+    assert (code, err) == (0, "")
+    assert f"Job {job_id}" in out and "Why it waits" not in out
+
+
+def test_a_job_without_gpus_says_nothing_of_gpu_hours(run: Run) -> None:
+    rows = answer(run, "jobs", "-t", "R", "-p", "cpu")["rows"]
+    out = run("--demo", "job", next(row["job"]["display_id"] for row in rows if row["gpus"] == 0))[1]
+    assert "CPU utilization" in out and "GPU-hours" not in out
 
 
 def test_a_past_moment_is_shown_as_such_and_stays_what_it_was(run: Run) -> None:

@@ -279,6 +279,33 @@ def test_a_whole_array_has_to_be_named_by_task():
     assert "28_0" in caught.value.hint
 
 
+def waiting_array(**fields):
+    named = {"display_id": "28_[3-9%1]", "array_job_id": 28, "array_tasks": "3-9%1", "array_task_count": 7}
+    return make_job(28, None, 1, None, "PENDING", **named, reason="JobArrayTaskLimit", **fields)
+
+
+def test_other_tasks_of_a_waiting_array_are_no_earlier_attempts_of_it():
+    asked = scheduler()
+    tasks = [make_job(29 + n, "gpu01", 1, (n,), display_id=f"28_{n}", array_job_id=28) for n in range(3)]
+    asked.job = lambda job_id: (waiting_array(), *tasks)  # type: ignore[method-assign]
+    found = job_report.job_answer(ALICE, open_fakes(asked), "28_[3-9%1]")
+    assert (found.report.job.display_id, found.attempts) == ("28_[3-9%1]", ())
+
+
+@pytest.mark.parametrize("job_id", ["28", "28_3", "28_9", " 28_[3-9%1] "])
+def test_a_task_waits_with_the_array_that_still_holds_it(job_id):
+    split_off = make_job(37, None, 1, None, "PENDING", display_id="28_2", array_job_id=28, array_task_id=2)
+    asked = FakeScheduler([make_node()], [waiting_array(priority=5.0), replace(split_off, priority=1.0)])
+    assert pending.waiting(ALICE, open_fakes(asked), job_id).job.array_tasks == "3-9%1"
+    assert pending.waiting(ALICE, open_fakes(asked), "28_2").job.job_id == 37
+
+
+def test_a_task_that_no_waiting_array_holds_does_not_wait():
+    for job_id in ("28_10", "29_3"):
+        with pytest.raises(NotFound):
+            pending.waiting(ALICE, open_fakes(FakeScheduler([make_node()], [waiting_array()])), job_id)
+
+
 def test_the_past_of_a_job_does_not_know_its_end():
     asked = scheduler()
     ended = make_job(5, "gpu02", 1, None, "FAILED", end_time=NOW - timedelta(minutes=30))

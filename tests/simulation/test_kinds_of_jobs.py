@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -78,6 +79,14 @@ def test_a_waiting_array_is_one_entry_until_its_tasks_start(looks: list[Look]) -
         started = {j.array_task_id for j in look.jobs if j.array_job_id == job.job_id and j.start_time}
         first = int((job.array_tasks or "").split("-")[0].split("%")[0])
         assert all(task is not None and task < first for task in started)
+
+
+def test_a_task_that_still_waits_in_its_array_is_found(scheduler: SimulatedScheduler) -> None:
+    waiting = [job for job in scheduler.jobs().rows if job.array_tasks is not None]
+    assert waiting
+    for job in waiting:
+        last = re.findall(r"\d+", (job.array_tasks or "").partition("%")[0])[-1]
+        assert [found.display_id for found in scheduler.job(f"{job.job_id}_{last}")] == [job.display_id]
 
 
 def test_a_het_job_has_a_gpu_part_and_a_cpu_part_that_run_together(looks: list[Look]) -> None:
