@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from data.check import join, metrics, safety, slurm
 from data.check.result import Check, Verdict
@@ -122,20 +122,21 @@ def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFa
         yield safety.FileFacts("settings", path, _mode(path), holds_secret=holds_secret(settings))
     for section_name, section in settings:
         for name, value in section if isinstance(section, BaseModel) else ():
-            if isinstance(value, Path) and name.endswith(("token_file", "password_file", "secret_file", "key_file")):
+            if isinstance(value, Path) and (
+                name.endswith("key_file") or name.removesuffix("_file") in _secrets(section)
+            ):
                 yield safety.FileFacts(f"{section_name}.{name}", value, _mode(value))
 
 
 def holds_secret(settings: Settings) -> bool:
     """Whether a secret stands in the settings themselves rather than in a file of its own."""
-    given = (
-        settings.slurm.token,
-        settings.metrics.token,
-        settings.metrics.password,
-        settings.identity.secret,
-        settings.cache.redis_url,
-    )
+    sections = [section for _, section in settings if isinstance(section, BaseModel)]
+    given = (secret for section in sections for secret in _secrets(section).values())
     return any(secret.get_secret_value() for secret in given) or bool(settings.metrics.headers)
+
+
+def _secrets(section: BaseModel) -> dict[str, SecretStr]:
+    return {name: value for name, value in section if isinstance(value, SecretStr)}
 
 
 def login_users() -> list[str]:

@@ -176,7 +176,10 @@ def _root(text: str) -> str:
     """The URL without a trailing slash, query or fragment."""
     parts = urlsplit(text.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingsError("metrics.url must be a URL such as http://prometheus.example:9090")
+        raise SettingsError(
+            "metrics.url must be a URL such as http://prometheus.example:9090",
+            hint='Set it under [metrics], or there kind = "none" for a cluster without metrics.',
+        )
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 

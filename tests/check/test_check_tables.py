@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from pydantic import SecretStr
 
-from data.check import Check, Verdict, join, look, metrics, safety, slurm
+from data.check import Check, Verdict, ask, join, look, metrics, safety, slurm
 from data.metrics.registry import METRICS
 from data.model import (
     Device,
@@ -25,6 +26,7 @@ from data.model import (
     Tres,
 )
 from data.protocols import MetricsSource, SchedulerSource
+from data.settings_file import setting_fields
 from settings import IdentitySettings, MetricsSettings, ServeSettings, Settings
 from tests.live.builders import make_job, make_node
 
@@ -261,6 +263,21 @@ def test_file_modes(mode: int | None, holds_secret: bool, part: str) -> None:
     verdicts, text = said(safety.files([safety.FileFacts("x.token_file", Path("/etc/t"), mode, holds_secret)]))
     assert bool(verdicts) is bool(part)
     assert part in text
+
+
+SECRETS = [name for name, field in setting_fields() if field.annotation is SecretStr]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_every_secret_counts_as_one_and_so_does_its_file(name: str) -> None:
+    section, field = name.split(".")
+    fields = type(getattr(Settings(), section)).model_fields
+    user = {"user": "fullwarp"} if "user" in fields else {}  # a password goes with a name
+    written = Settings.model_validate({section: {field: "canary", **user}})
+    assert ask.holds_secret(written) and not ask.holds_secret(Settings())
+    if f"{field}_file" in fields:
+        kept = Settings.model_validate({section: {f"{field}_file": "/etc/shadow", **user}})
+        assert [facts.field for facts in ask.named_files(kept, None)] == [f"{name}_file"]
 
 
 def test_nobody_who_can_be_staff_is_said() -> None:

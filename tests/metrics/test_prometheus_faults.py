@@ -191,5 +191,6 @@ def test_json_of_another_form_is_garbled_not_empty(body: bytes) -> None:
 
 
 def test_a_missing_address_is_a_settings_error() -> None:
-    with pytest.raises(SettingsError, match=r"metrics\.url"):
+    with pytest.raises(SettingsError, match=r"metrics\.url") as caught:
         PrometheusSource(MetricsSettings())
+    assert 'kind = "none"' in caught.value.hint
