@@ -41,6 +41,14 @@ class Recent:
             self._fill(key, promised, make)
         return cast(T, promised.result())
 
+    def known(self, key: Hashable) -> object | None:
+        """The answer kept under `key` where it is there already; None without asking."""
+        with self._guard:
+            until, promised = self._kept.get(key, (0.0, None))
+            if promised is None or time.monotonic() >= until or not promised.done() or promised.exception() is not None:
+                return None
+            return cast(object, promised.result())
+
     def _fill(self, key: Hashable, promised: Future[Any], make: Callable[[], Any]) -> None:
         try:
             answer = make()

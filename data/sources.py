@@ -47,7 +47,7 @@ class Sources:
     """What every query stands on.
 
     `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
-    hour, `digests` what people used on such days for six hours, `windows` the detailed metrics of a range.
+    hour, `digests` what people used on such days for six hours, `windows` the detailed metrics and totals of a range.
     `reports` keeps answers from history for a minute. `engine` reads history, `state` is the application store and
     `enforcement` the enforcer's, which is only read; they open at their first question, in the process that asks.
     """

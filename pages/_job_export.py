@@ -47,7 +47,7 @@ def csv_text(rows: list[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(HEAD)
-    writer.writerows([_safe(value) for value in _values(row)] for row in rows)
+    writer.writerows([safe(value) for value in _values(row)] for row in rows)
     return out.getvalue()
 
 
@@ -67,6 +67,6 @@ def _times(job: Job) -> Iterator[str | None]:
         yield None if time is None else time.isoformat()
 
 
-def _safe(value: object) -> object:
+def safe(value: object) -> object:
     """A name that a spreadsheet would run as a formula gets an apostrophe before it."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
