@@ -71,7 +71,7 @@ class MailSettings(Section):
     address_command: list[str] = Field(
         default_factory=list,
         description="Command that prints a user's address, {user} stands for the name: ['/usr/local/bin/mail-of', "
-        "'{user}']. No shell; it prints nothing for an unknown user.",
+        "'{user}']. No shell; for an unknown user it prints nothing, not even an error.",
     )
     address_pattern: Annotated[str, AfterValidator(_pattern)] = Field(
         "", description="Address of every user, such as {user}@example.org."

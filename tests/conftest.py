@@ -19,6 +19,7 @@ pytest_plugins: list[str] = [
     "tests.services.prometheus",
     "tests.services.redis",
     "tests.services.postgres",
+    "tests.services.mail",
     "tests.services.web",
     "tests.services.processes",
 ]

@@ -53,10 +53,10 @@ class Addresses:
             )
         except FullwarpError as err:
             raise Refused(f"mail.address_command: {err}") from err
-        if done.code != 0 and done.stdout.strip():
-            raise Refused(f"mail.address_command: {done.name} ended with {done.code}")
         if done.timed_out:
             raise Refused(f"mail.address_command: {done.name} did not end within {done.seconds:.0f} s")
+        if done.code != 0 and (done.stdout.strip() or done.stderr.strip()):
+            raise Refused(f"mail.address_command: {done.name} ended with {done.code}: {done.stderr.strip()[:200]}")
         printed = done.stdout.split()
         return _sound(printed[0], f"mail.address_command printed for {user}") if printed else None
 
