@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -14,7 +14,7 @@ from data.node_rows import NodeList, NodeRow
 from data.queries.live import Overview
 from data.totals import Group
 from data.uses import Counts, Use
-from data.words import count, number, of, percent
+from data.words import clock, count, duration, number, of, percent
 from terminal.tables import Column, line, table
 
 SIGNS = {Severity.BAD: ("!!", "bold red"), Severity.WARN: ("! ", "yellow"), Severity.INFO: ("- ", "cyan")}
@@ -157,14 +157,25 @@ def _attention_lines(found: Iterable[Attention], most: int = 12) -> Iterator[Ren
 
 
 def source_lines(sources: Iterable[SourceState], unknown: Iterable[str], now: datetime) -> Iterator[RenderableType]:
-    """Sources that do not answer, since when, and what the picture cannot know."""
+    """Sources that do not answer, since when, rows that could not be read, and what the picture cannot know."""
     for source in sources:
         if source.condition in {SourceCondition.STALE, SourceCondition.DOWN}:
-            since = f" since {source.failing_since:%H:%M} UTC" if source.failing_since else ""
-            left = "its last good answer is shown" if source.condition is SourceCondition.STALE else "nothing is left"
-            yield line((f"{source.name} fails{since}: ", "bold red"), f"{source.error or 'no answer'}; {left}")
+            since = f" since {clock(source.failing_since, UTC, now)} UTC" if source.failing_since else ""
+            yield line(
+                (f"{source.name} fails{since}: ", "bold red"), f"{source.error or 'no answer'}; {_left(source, now)}"
+            )
+        if source.broken_rows:
+            rows = count(source.broken_rows, "row")
+            yield line((f"{source.name}: ", "yellow"), f"{rows} could not be read: left out")
     for text in unknown:
         yield line(("Not known: ", "yellow"), text)
+
+
+def _left(source: SourceState, now: datetime) -> str:
+    if source.condition is SourceCondition.DOWN:
+        return "nothing is left"
+    age = f", {duration((now - source.last_success).total_seconds())} old," if source.last_success else ""
+    return f"its last good answer{age} is shown"
 
 
 def moment(time: datetime, zone: tzinfo, *, is_past: bool) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from data.errors import BadRequest
+from data.model import SourceCondition, SourceState
 from data.slurm.states import NODE_BUCKETS, node_state
 from data.uses import Counts, Use
 from terminal.session import require_known
-from terminal.status import _device_columns, _states, _use_cells
+from terminal.status import _device_columns, _states, _use_cells, source_lines
 
 
 def test_slices_stand_apart_from_gpus() -> None:
@@ -31,6 +34,31 @@ def test_each_state_of_a_device_is_said_in_words() -> None:
     words = "1 busy, 1 held, idle, 1 held, not measured, 1 not told whether held, 2 drained"
     assert _states(counts) == words
     assert _states(Counts()) == "none"
+
+
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (SourceState("slurm", "rest", SourceCondition.OK, NOW), ""),
+        (
+            SourceState("slurm", "rest", SourceCondition.STALE, NOW - timedelta(hours=50), NOW - timedelta(hours=49)),
+            "slurm fails since 2 Mar 11:00 UTC: no answer; its last good answer, 2 d 2 h old, is shown",
+        ),
+        (
+            SourceState("metrics", "x", SourceCondition.DOWN, None, NOW - timedelta(minutes=5), error="refused"),
+            "metrics fails since 11:55 UTC: refused; nothing is left",
+        ),
+        (
+            SourceState("slurm", "rest", SourceCondition.OK, NOW, broken_rows=2),
+            "slurm: 2 rows could not be read: left out",
+        ),
+    ],
+)
+def test_a_source_that_fails_is_named_with_its_day_and_the_age_of_what_is_shown(state: SourceState, words: str) -> None:
+    assert "\n".join(str(shown) for shown in source_lines([state], (), NOW)) == words
 
 
 def test_a_word_that_nothing_has_is_refused_with_its_neighbors() -> None:
