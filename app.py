@@ -32,6 +32,7 @@ from pages._http.index import app_entry, index_string
 from pages._http.not_found import set_not_found_status
 from pages._http.statics import serve_from_memory
 from pages._request import KEY, Backing, backing, viewer
+from policy.keeping import VerdictKeeper
 
 if TYPE_CHECKING:
     from data.sources import Sources
@@ -106,7 +107,8 @@ def _keep_what_is_shown(err: Exception) -> None:
 def open_app(app: Dash, sources: Sources) -> None:
     """Give a closed app its sources; for each worker after the fork."""
     own = backing(app.server)
-    own.opened, own.answers, own.day = sources, Answers.of(app.server), DayKeeper()
+    own.opened, own.answers = sources, Answers.of(app.server)
+    own.day, own.verdicts = DayKeeper(), VerdictKeeper()
     if sources.demo_history is not None:
         sources.demo_history.start()
 

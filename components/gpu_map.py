@@ -23,10 +23,19 @@ GROUPS: tuple[Choice, ...] = (
     ("model", "Model"),
     ("user", "User"),
 )
-ALLOCATION = "allocation"
+ALLOCATION, POLICY = "allocation", "policy"
 METRIC_CHOICES: tuple[Choice, ...] = (
     *((name, METRICS[name].label) for name in COLOR_METRICS),
     (ALLOCATION, "Allocation"),
+    (POLICY, "Policy"),
+)
+VERDICT_WORDS = (
+    ("low", "Low"),
+    ("unknown", "Unknown"),
+    ("calculating", "Calculating"),
+    ("exempt", "Exempt"),
+    ("ok", "OK"),
+    ("none", "Not judged"),
 )
 STATE_WORDS: Mapping[GpuState, str] = {
     GpuState.BUSY: "Busy",
@@ -51,6 +60,7 @@ def map_panel(
 ) -> Component:
     """The panel as it stands on the page. `body` replaces the map where there is nothing to draw."""
     helps = {name: METRICS[name].help for name in COLOR_METRICS}
+    helps[POLICY] = "The verdict on the job that holds it, by the site's rules for low use."
     switches = [
         choice("map-group", "Group", GROUPS, known_choice(group, GROUPS)),
         switch("map-metric", "Color by", METRIC_CHOICES, known_choice(metric, METRIC_CHOICES), helps),
@@ -80,7 +90,9 @@ def map_panel(
 
 
 def _note_and_scale(note: str) -> Component:
-    return html.Div([html.Span(note, id="map-note", className="fw-note"), _scale()], className="fw-map-scale")
+    return html.Div(
+        [html.Span(note, id="map-note", className="fw-note"), _verdict_key(), _scale()], className="fw-map-scale"
+    )
 
 
 def _scale() -> Component:
@@ -91,6 +103,15 @@ def _scale() -> Component:
         id="map-scale",
         className="fw-scale",
     )
+
+
+def _verdict_key() -> Component:
+    """What the looks of cells mean while the map shows verdicts."""
+    entries = [
+        html.Span([html.I(className=f"fw-swatch fw-cell fw-v-{name}", **{"aria-hidden": "true"}), word])
+        for name, word in VERDICT_WORDS
+    ]
+    return html.Span(entries, id="map-verdicts", className="fw-verdict-key", hidden=True)
 
 
 def legend(use: Use, chosen: str = "") -> Component:

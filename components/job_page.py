@@ -14,6 +14,7 @@ from components.job_charts import chart_note, chart_panel, chart_payload, more_b
 from components.job_gpus import hours_panel, remarks
 from components.job_head import job_banner, job_head
 from components.job_meters import meters
+from components.job_policy import policy_panel
 from components.job_side import attempts_panel, neighbors_panel, waiting_panel, what_it_runs
 from components.shell import frame_data
 from data.efficiency import Level
@@ -22,6 +23,8 @@ from data.queries.job_context import Ahead, NodeNeighbors
 from data.queries.job_report import JobAnswer
 from data.queries.job_series import JobSeries
 from data.queries.pending import Waiting
+from policy.model import JobVerdict
+from policy.rules import Rule
 from settings import JudgementSettings
 
 
@@ -37,6 +40,8 @@ class JobView:
     neighbors: tuple[NodeNeighbors, ...] = ()
     waiting: Waiting | None = None
     ahead: Ahead | None = None
+    verdict: JobVerdict | None = None
+    rule: Rule | None = None
     shows_all: bool = False
     is_staff: bool = False
     base: str = "/"
@@ -48,7 +53,8 @@ class JobView:
     def version(self) -> str:
         job = self.answer.report.job
         picture = "" if job.end_time is not None else self.answer.report.at.isoformat()
-        parts = (self.snapshot.version, picture, job.state, self.series.metric, str(self.shows_all))
+        judged = self.verdict.time.isoformat() if self.verdict is not None else ""
+        parts = (self.snapshot.version, picture, job.state, self.series.metric, str(self.shows_all), judged)
         return "|".join(parts)
 
 
@@ -141,7 +147,8 @@ def _main(view: JobView) -> list[Component]:
 def _side(view: JobView) -> list[Component]:
     report = view.answer.report
     advice = findings_panel(view.answer.findings, _why_none(view)) if report.job.start_time is not None else None
-    parts = (advice, neighbors_panel(view.neighbors, view.base), what_it_runs(report.job))
+    judged = policy_panel(view.verdict, view.rule, view.base)
+    parts = (judged, advice, neighbors_panel(view.neighbors, view.base), what_it_runs(report.job))
     return [part for part in parts if part is not None]
 
 

@@ -15,6 +15,7 @@ from data.model import Gpu, GpuState, Job, JoinMethod
 
 DeviceKey = tuple[str, str, str]
 STATES = tuple(GpuState)
+VERDICTS = ("low", "unknown", "calculating", "exempt", "ok")
 NOTES = (
     "UTIL says idle, another signal says busy: not judged.",
     "Shared by several jobs.",
@@ -42,15 +43,21 @@ class _Identity:
 
 
 def gpu_columns(
-    gpus: Sequence[Gpu], node: Sequence[int], jobs: Iterable[Job], shown: Collection[DeviceKey] | None
+    gpus: Sequence[Gpu],
+    node: Sequence[int],
+    jobs: Iterable[Job],
+    shown: Collection[DeviceKey] | None,
+    verdicts: Mapping[int, str] | None = None,
 ) -> dict[str, list[Any]]:
-    """Columns of GPUs in map order; `node` are their nodes' places. `model` holds names, None = not known."""
+    """Columns of GPUs in map order; `node` are their nodes' places. `model` holds names, None = not known. `verdict` is
+    the place among `VERDICTS` of the worst verdict (by raw job id) of its jobs, -1 = none is known."""
     identity = _identities(gpus)
     by_id = {job.job_id: job for job in jobs}
     seen = None if shown is None else frozenset(shown)
     place, held = places(gpu.job_ids for gpu in gpus)
     holders: list[int] = place.tolist()
     names, users = [_job_ids(ids, by_id) for ids in held], [_users(ids, by_id) for ids in held]
+    judged = [_verdict(ids, by_id, verdicts or {}) for ids in held]
     return {
         "node": list(node),
         "label": identity.label,
@@ -63,6 +70,7 @@ def gpu_columns(
         "job": [names[place] for place in holders],
         "user": [users[place] for place in holders],
         "note": [_note(gpu) for gpu in gpus],
+        "verdict": [judged[place] for place in holders],
     }
 
 
@@ -107,6 +115,13 @@ def _job_ids(job_ids: Iterable[int], by_id: Mapping[int, Job]) -> str:
 def _users(job_ids: Iterable[int], by_id: Mapping[int, Job]) -> str:
     users = {user for job_id in job_ids if job_id in by_id and (user := by_id[job_id].user)}
     return ", ".join(sorted(users))
+
+
+def _verdict(job_ids: Sequence[int], by_id: Mapping[int, Job], verdicts: Mapping[int, str]) -> int:
+    """A part of a het job has the verdict of its leader."""
+    leaders = [by_id[job_id].het_job_id if job_id in by_id else None for job_id in job_ids]
+    known = [verdicts[one] for one in (*job_ids, *leaders) if one is not None and one in verdicts]
+    return min((VERDICTS.index(word) for word in known), default=-1)
 
 
 def _note(gpu: Gpu) -> int:

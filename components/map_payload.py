@@ -16,6 +16,7 @@ from components.map_columns import (
     NOTES,
     PER_MILLE,
     RATIOS,
+    VERDICTS,
     DeviceKey,
     gpu_columns,
     measured,
@@ -36,17 +37,22 @@ OLD = timedelta(minutes=15)
 
 
 def map_payload(
-    snapshot: ClusterSnapshot, shown: Collection[DeviceKey] | None = None, rule: RackSettings | None = None
+    snapshot: ClusterSnapshot,
+    shown: Collection[DeviceKey] | None = None,
+    rule: RackSettings | None = None,
+    verdicts: Mapping[int, str] | None = None,
+    *,
+    is_judging: bool = False,
 ) -> dict[str, Any]:
     """Columns of nodes and GPUs, in map order. `shown` are the devices that a filter lets through, None = all; `rule`
-    says which nodes stand in one rack.
+    says which nodes stand in one rack; `verdicts` are those of jobs by raw id, with newer ones to come `is_judging`.
 
     Ratios are per mille, memory tenths of a GiB, others whole units; None = not measured. Names are plain text.
     Values that are no longer fresh are marked, and after `OLD` they go.
     """
     by_rack = racks(sorted({gpu.device.node for gpu in snapshot.gpus}, key=natural_key), rule)
     node, gpus = _in_order(snapshot.gpus, by_rack)
-    columns = gpu_columns(gpus, node, snapshot.jobs, shown)
+    columns = gpu_columns(gpus, node, snapshot.jobs, shown, verdicts)
     model, models = _models(columns["model"])
     nodes = _node_columns(by_rack, snapshot.nodes, node, gpus) | {"cards": _cards(columns, len(by_rack))}
     values = measured(gpus)
@@ -55,6 +61,8 @@ def map_payload(
         "shape": _shape(nodes, columns),
         "stale": bool(failing_sources(snapshot)),
         "states": STATES,
+        "verdicts": VERDICTS,
+        "judging": is_judging,
         "nodes": nodes,
         "gpus": columns | {"model": model},
         "models": models,

@@ -115,16 +115,28 @@ def look(payload: Payload, at: int, metric: str) -> str:
     classes = "fw-cell fw-out" if payload["gpus"]["out"][at] else "fw-cell"
     if metric == "allocation" and state in _ALLOCATED:
         return f"{classes} fw-s7"
+    if metric == "policy" and state in _ALLOCATED:
+        return f"{classes} fw-v-{_verdict(payload, at)}"
     if state != "busy":
         return f"{classes} fw-{_LOOKS.get(state, state)}"
     value = _value(payload, at, metric)
     return f"{classes} fw-unmeasured" if value is None else f"{classes} fw-s{_step(value, payload['metrics'][metric])}"
 
 
+def _verdict(payload: Payload, at: int) -> str:
+    place = payload["gpus"]["verdict"][at]
+    return "none" if place < 0 else str(payload["verdicts"][place])
+
+
 def node_look(payload: Payload, gpus: Sequence[int], metric: str) -> str:
     """The classes of a whole node's cell: its worst state, colored by the lowest value of its busy GPUs."""
     out = " fw-out" if all(payload["gpus"]["out"][at] for at in gpus) else ""
     states = {at: payload["states"][payload["gpus"]["state"][at]] for at in gpus}
+    held = [at for at in gpus if states[at] in _ALLOCATED]
+    if metric == "policy" and held:
+        last = len(payload["verdicts"])
+        worst_first = min(held, key=lambda at: payload["gpus"]["verdict"][at] % (last + 1))
+        return f"fw-cell{out} fw-v-{_verdict(payload, worst_first)}"
     has = set(states.values())
     worst = next((one for one in _WORST if one in has and (one != "free" or "busy" not in has)), "")
     if worst != "busy":
@@ -136,7 +148,7 @@ def node_look(payload: Payload, gpus: Sequence[int], metric: str) -> str:
 
 def _value(payload: Payload, at: int, metric: str) -> float | None:
     values = payload["values"]
-    if metric == "allocation":
+    if metric in ("allocation", "policy"):
         return None
     if metric == MEMORY[0]:
         used, total = values[MEMORY[0]][at], values[MEMORY[1]][at]

@@ -29,6 +29,7 @@ from data.model import ClusterSnapshot
 from data.queries.live import Overview
 from data.totals import Totals
 from data.words import count, number
+from policy.model import JobVerdict, Status
 from settings import RackSettings
 
 _CLEAR_NAME = {"data-clear-name": "1", "title": "Show all nodes again"}
@@ -40,7 +41,8 @@ class OverviewAnswer:
 
     `snapshot` is the whole cluster, which the map always shows; `overview` the part that the filter lets through, but
     for the state; `shown` the devices of both, None = no filter is set. `chosen` holds the filter values by their name
-    in the address. `version` changes when anything on the page does. `racks` says which nodes stand together.
+    in the address. `version` changes when anything on the page does. `racks` says which nodes stand together. `judged`
+    are the verdicts that are known, with newer ones to come soon `is_judging`.
     """
 
     snapshot: ClusterSnapshot
@@ -55,6 +57,8 @@ class OverviewAnswer:
     now: Totals | None = None
     day: DayOfUse | None = None
     racks: RackSettings | None = None
+    judged: tuple[JobVerdict, ...] = ()
+    is_judging: bool = False
 
 
 class Parts(NamedTuple):
@@ -85,9 +89,9 @@ def overview_parts(found: OverviewAnswer) -> Parts:
         note=_matches(found),
         legend=legend(overview.totals.use, found.chosen.get("state", "")) if snapshot.gpus else "",
         instead=nothing_to_draw(snapshot),
-        map=map_payload(snapshot, found.shown, found.racks),
+        map=map_payload(snapshot, found.shown, found.racks, _statuses(found), is_judging=found.is_judging),
         attention=[
-            attention_panel(attention_rows(overview.attention, found.now_href, found.at)),
+            attention_panel(attention_rows(overview.attention, found.now_href, found.at, low=_low(found))),
             html.Div(queue_panel(overview.totals.by_partition), className="fw-wall-only"),
         ],
         day=_day(found),
@@ -121,6 +125,16 @@ def overview_page(
         className="fw-ticking",
         **{"data-tick": "overview-tick"},
     )
+
+
+def _statuses(found: OverviewAnswer) -> dict[int, str]:
+    return {one.job.job_id: one.status.value for one in found.judged}
+
+
+def _low(found: OverviewAnswer) -> list[JobVerdict]:
+    """Low jobs on the nodes that the filter lets through."""
+    nodes = {node.name for node in found.overview.snapshot.nodes}
+    return [one for one in found.judged if one.status is Status.LOW and nodes.intersection(one.job.nodes)]
 
 
 def _day(found: OverviewAnswer) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from components.attention import KEPT_ROWS, AttentionRow
-from components.elements import SOURCE_NAMES, age
+from components.elements import SOURCE_NAMES, age, until
+from components.policy_words import step_word
 from data.attention import Attention, Severity
+from policy.model import JobVerdict
 
 _MARKS = {Severity.BAD: ("bad", "bad"), Severity.WARN: ("waste", "waste"), Severity.INFO: ("info", "info")}
 _KIND_MARKS = {"node_drained": ("drained", "none"), "silent_node": ("none", "none")}
@@ -32,10 +34,30 @@ _TITLES = {
 _WHAT = {"node_down": "down", "node_drained": "drained", "idle_job": "idle", "silent_node": "unseen"}
 
 
-def attention_rows(found: Iterable[Attention], base: str = "/", at: str = "") -> Sequence[AttentionRow]:
+def attention_rows(
+    found: Iterable[Attention], base: str = "/", at: str = "", *, low: Iterable[JobVerdict] = ()
+) -> Sequence[AttentionRow]:
     """Rows by GPUs affected, the most first; equal ones keep their order by severity. Each leads to its node, job or
-    Health below `base`, at the same moment."""
-    return [_row(one, base, at) for one in sorted(found, key=lambda one: -one.gpus)]
+    Health below `base`, at the same moment. Jobs that are `low` by a rule say so, with what comes next."""
+    judged = {one.job.display_id: one for one in low}
+    others = [one for one in found if not (one.target_kind == "job" and one.target in judged)]
+    rows = [_row(one, base, at) for one in others] + [_low_row(one, base) for one in judged.values()]
+    return sorted(rows, key=lambda row: -(row.amount or 0))
+
+
+def _low_row(one: JobVerdict, base: str) -> AttentionRow:
+    verdict, job = one.verdict, one.job
+    context: list[Any] = [verdict.sentence, *([f" User {job.user}."] if job.user else [])]
+    if verdict.next_action is not None and verdict.next_at is not None:
+        step = step_word(verdict.next_action, verdict.steps_taken + 1)
+        is_due = verdict.next_at <= one.time
+        context += [f" {step} ", *(["with the next run"] if is_due else ["in ", until(verdict.next_at, one.time)]), "."]
+    href = f"{base}policy?{urlencode({'job': job.display_id})}"
+    gpus = verdict.devices_low or one.gpus
+    what = "GPU low" if gpus == 1 else "GPUs low"
+    return AttentionRow(
+        ("waste", "waste"), f"Job {job.display_id}: low by {verdict.rule}", tuple(context), gpus, what, href
+    )
 
 
 @lru_cache(maxsize=KEPT_ROWS)

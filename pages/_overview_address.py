@@ -12,6 +12,7 @@ from data.last_day import DayOfUse
 from data.model import GpuState, NodeFilter
 from pages._address import choice_of, moment_of, text_of
 from pages._filters_asked import MAX_FEATURES, FiltersAsked
+from policy.queries import VerdictList
 
 STATES = frozenset(state.value for state in GpuState)
 
@@ -24,11 +25,12 @@ class Asked(FiltersAsked):
     group: str = GROUPS[0][0]
     compare: bool = False
 
-    def version(self, shown: str, day: DayOfUse | None = None) -> str:
+    def version(self, shown: str, day: DayOfUse | None = None, judged: VerdictList | None = None) -> str:
         """What names an answer: the version of the picture that it shows, and what was asked of it."""
         at = self.at.isoformat() if self.at else ""
         compared = "compared" if self.compare else ""
-        return "|".join((shown, day.version if day else "", at, compared, *self.chosen.values()))
+        known = (day.version if day else "", judged.time.isoformat() if judged else "")
+        return "|".join((shown, *known, at, compared, *self.chosen.values()))
 
     @property
     def filter(self) -> NodeFilter:

@@ -13,13 +13,21 @@ from data.sources import Sources
 from data.totals import Totals
 from pages._filters_asked import known_features
 from pages._overview_address import Asked
+from policy.queries import VerdictList
 
 
 def answer(
-    asked: Asked, viewer: Viewer, sources: Sources, *, now_href: str = "/", day: DayOfUse | None = None
+    asked: Asked,
+    viewer: Viewer,
+    sources: Sources,
+    *,
+    now_href: str = "/",
+    day: DayOfUse | None = None,
+    judged: VerdictList | None = None,
+    is_judging: bool = False,
 ) -> OverviewAnswer:
-    """One consistent answer; `day` is the last day where it is known. Raises SourceError when there is no picture at
-    all."""
+    """One consistent answer; `day` is the last day and `judged` are the verdicts where they are known. Raises
+    SourceError when there is no picture at all."""
     found = _part(asked, viewer, sources)
     known = without_unknown(asked, found)
     if known.filter != asked.filter:
@@ -36,12 +44,14 @@ def answer(
         chosen=known.chosen,
         ignored=known.ignored,
         is_staff=viewer.is_staff,
-        version=asked.version(whole.version, day),
+        version=asked.version(whole.version, day, judged),
         at=known.at.isoformat() if known.at else "",
         now_href=now_href,
         now=_now(known, viewer, sources),
         day=day,
         racks=sources.settings.racks,
+        judged=() if judged is None else judged.verdicts,
+        is_judging=is_judging,
     )
 
 

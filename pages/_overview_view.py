@@ -16,19 +16,26 @@ from pages._answers import scope_of
 from pages._overview_address import Asked
 from pages._overview_answer import answer
 from pages._request import backing
+from policy.queries import VerdictList
 
 
 def version_of(asked: Asked, viewer: Viewer) -> str:
     """The version that an answer would have now, without making it. Raises SourceError without a picture."""
     live = backing().sources.live
     shown = live.snapshot() if asked.at is None else live.at(asked.at)
-    return asked.version(shown.version, day_of(asked, viewer))
+    return asked.version(shown.version, day_of(asked, viewer), judged_of(asked, viewer))
 
 
 def day_of(asked: Asked, viewer: Viewer) -> DayOfUse | None:
     """The last day, beside the present only."""
     own = backing()
     return None if asked.at else own.day.last_day(viewer, own.sources)
+
+
+def judged_of(asked: Asked, viewer: Viewer) -> VerdictList | None:
+    """The verdicts that are known, beside the present only."""
+    own = backing()
+    return None if asked.at else own.verdicts.newest(viewer, own.sources)
 
 
 def finished_parts(asked: Asked, viewer: Viewer) -> Parts:
@@ -69,7 +76,16 @@ def page_html(asked: Asked, viewer: Viewer) -> tuple[str, dict[str, str]]:
 
 
 def _found(asked: Asked, viewer: Viewer) -> Any:
-    return answer(asked, viewer, backing().sources, now_href=dash.get_relative_path("/"), day=day_of(asked, viewer))
+    own = backing()
+    return answer(
+        asked,
+        viewer,
+        own.sources,
+        now_href=dash.get_relative_path("/"),
+        day=day_of(asked, viewer),
+        judged=judged_of(asked, viewer),
+        is_judging=asked.at is None and own.verdicts.is_making,
+    )
 
 
 def _json(part: Any) -> bytes:

@@ -13,6 +13,7 @@ from data.errors import FullwarpError, SourceUnreachable
 from data.model import Association, Viewer
 from data.queries.day import DayKeeper
 from pages._answers import Answers
+from policy.keeping import VerdictKeeper
 
 if TYPE_CHECKING:
     from data.sources import Sources
@@ -29,6 +30,7 @@ class Backing:
     opened: Sources | None = None
     answers: Answers | None = None
     day: DayKeeper = field(default_factory=DayKeeper)
+    verdicts: VerdictKeeper = field(default_factory=VerdictKeeper)
 
     @property
     def sources(self) -> Sources:

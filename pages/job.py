@@ -32,7 +32,7 @@ def layout(job_id: str = "", **query: str) -> Component:
     """The page with its first data, or the same friendly page for what is not there and what may not be seen."""
     own, base, asked = backing(), dash.get_relative_path("/"), unquote(job_id)
     try:
-        view = job_view(viewer(), own.sources, asked, query, base)
+        view = job_view(viewer(), own.sources, asked, query, base, own.verdicts.newest(viewer(), own.sources))
     except (NotFound, BadRequest) as err:
         return _not_there(asked, err, base)
     except FullwarpError as err:
@@ -79,7 +79,9 @@ def refresh(_: int | None, metric: str | None, shows_all: str | None, job_id: st
     """What a new picture, another metric or more GPUs change; nothing when all are the same."""
     given: dict[str, Any] = {"metric": metric, "all": shows_all, "at": at}
     query = {key: str(value) for key, value in given.items() if value}
-    view = job_view(viewer(), backing().sources, job_id, query, dash.get_relative_path("/"))
+    own = backing()
+    judged = own.verdicts.newest(viewer(), own.sources)
+    view = job_view(viewer(), own.sources, job_id, query, dash.get_relative_path("/"), judged)
     if view.version == seen:
         raise dash.exceptions.PreventUpdate
     return job_parts(view)

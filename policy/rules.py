@@ -110,6 +110,11 @@ def rules_of(policy: PolicySettings) -> tuple[Rule, ...]:
     return tuple(_rule(name, one) for name, one in policy.rules.items() if one.mode is not RuleMode.OFF)
 
 
+def rule_named(policy: PolicySettings, name: str) -> Rule | None:
+    """The rule of this name where it is looked at."""
+    return next((rule for rule in rules_of(policy) if rule.name == name), None)
+
+
 def _rule(name: str, given: RuleSettings) -> Rule:
     steps: list[Step] = []
     for step in given.steps:

@@ -3,6 +3,7 @@
   "use strict";
   var LOOK = { busy: "busy", idle: "idle", unmeasured: "unmeasured", unknown: "unmeasured", free: "free", drained: "drained", down: "down" };
   var WORDS = { busy: "Busy", idle: "Held, idle", unmeasured: "Not measured", unknown: "Not known", free: "Free", drained: "Drained", down: "Down" };
+  var VERDICTS = { low: "low", unknown: "unknown", calculating: "calculating", exempt: "exempt", ok: "OK" };
   var WORST = ["down", "idle", "unmeasured", "unknown", "drained", "free", "busy"];
 
   function ratio(data, i) {
@@ -18,7 +19,7 @@
 
   // The value that colors cell i, in the metric's own unit; null = not measured.
   function value(data, i, key) {
-    if (key === "allocation") return null;
+    if (key === "allocation" || key === "policy") return null;
     if (key === "gpu_memory_used_bytes") return ratio(data, i);
     if (key === "utilization_gap") return gap(data, i);
     var raw = (data.values[key] || [])[i];
@@ -31,10 +32,15 @@
     return Math.max(1, Math.min(9, Math.floor(share * 9) + 1));
   }
 
+  function isHeld(data, i) { return ["busy", "idle", "unmeasured"].indexOf(data.states[data.gpus.state[i]]) >= 0; }
+  // The verdict on the job of a device; "none" where none is known.
+  function verdict(data, i) { return data.verdicts[data.gpus.verdict[i]] || "none"; }
+
   function look(data, i, key) {
     var state = data.states[data.gpus.state[i]];
     var classes = "fw-cell" + (data.gpus.out[i] ? " fw-out" : "");
-    if (key === "allocation" && (state === "busy" || state === "idle" || state === "unmeasured")) return classes + " fw-s7";
+    if (key === "allocation" && isHeld(data, i)) return classes + " fw-s7";
+    if (key === "policy" && isHeld(data, i)) return classes + " fw-v-" + verdict(data, i);
     if (state !== "busy") return classes + " fw-" + LOOK[state];
     var number = value(data, i, key);
     return classes + (number === null ? " fw-unmeasured" : " fw-s" + step(number, data.metrics[key]));
@@ -44,11 +50,16 @@
   function nodeLook(data, gpus, key) {
     var out = gpus.every(function (i) { return data.gpus.out[i]; });
     var states = gpus.map(function (i) { return data.states[data.gpus.state[i]]; });
+    if (key === "policy") {
+      var rank = function (i) { var at = data.gpus.verdict[i]; return at < 0 ? data.verdicts.length : at; };
+      var held = gpus.filter(function (i) { return isHeld(data, i); }).sort(function (a, b) { return rank(a) - rank(b); });
+      if (held.length) return look(data, held[0], key).replace(" fw-out", "") + (out ? " fw-out" : "");
+    }
     var worst = WORST.find(function (state) { return states.indexOf(state) >= 0 && (state !== "free" || states.indexOf("busy") < 0); });
     var busy = gpus.filter(function (i) { return data.states[data.gpus.state[i]] === "busy"; });
     if (worst !== "busy" || !busy.length) return "fw-cell" + (out ? " fw-out" : "") + (worst ? " fw-" + LOOK[worst] : "");
-    var rank = function (i) { var v = value(data, i, key); return v === null ? -1 : v; };
-    var lowest = busy.reduce(function (a, b) { return rank(b) < rank(a) ? b : a; });
+    var amount = function (i) { var v = value(data, i, key); return v === null ? -1 : v; };
+    var lowest = busy.reduce(function (a, b) { return amount(b) < amount(a) ? b : a; });
     return look(data, lowest, key).replace(" fw-out", "") + (out ? " fw-out" : "");
   }
 
@@ -120,6 +131,7 @@
     parts.push(WORDS[data.states[data.gpus.state[i]]].toLowerCase().replace(", ", " and "));
     parts.push("UTIL " + shown(data, i, "gpu_utilization"));
     if (data.gpus.job[i]) parts.push("job " + data.gpus.job[i]);
+    if (data.gpus.verdict[i] >= 0) parts.push("verdict " + VERDICTS[verdict(data, i)]);
     return parts.filter(Boolean).join(", ");
   }
 
@@ -143,5 +155,5 @@
 
   function cellSentence(data, cell) { return cell.fwGpus ? nodeSentence(data, cell.fwGpus) : sentence(data, cell.fwIndex); }
 
-  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shape: shape, shown: shown, name: name, cellSentence: cellSentence, nodeCounts: nodeCounts, lowest: lowest, WORDS: WORDS };
+  window.fwMap = { value: value, look: look, nodeLook: nodeLook, groups: groups, shape: shape, shown: shown, name: name, cellSentence: cellSentence, nodeCounts: nodeCounts, lowest: lowest, verdict: verdict, WORDS: WORDS, VERDICTS: VERDICTS };
 })();

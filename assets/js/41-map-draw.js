@@ -98,7 +98,8 @@
   }
 
   function scale(data, metric) {
-    var row = data.metrics[metric], box = document.getElementById("map-scale");
+    var row = data.metrics[metric], box = document.getElementById("map-scale"), key = document.getElementById("map-verdicts");
+    if (key) key.hidden = metric !== "policy" || !data.nodes.name.length;
     if (!box) return;
     box.hidden = !row || !data.nodes.name.length;
     if (!row) return;
@@ -108,14 +109,23 @@
     box.title = row.label + ": " + row.help;
   }
 
+  // Verdicts that are still being made are asked for once more, not only with the next picture.
+  var askedFor = null;
+  function soonAgain(data) {
+    if (!data.judging || askedFor === data.version) return;
+    askedFor = data.version;
+    setTimeout(function () { window.fwTick({ n_intervals: Date.now() }); }, 2000);
+  }
+
   function drawMap(data, metric, by) {
     var map = document.getElementById("gpu-map");
     if (!map || !data) return window.dash_clientside.no_update;
-    if (metric !== "allocation" && !data.metrics[metric]) metric = "gpu_utilization";
+    if (metric !== "allocation" && metric !== "policy" && !data.metrics[metric]) metric = "gpu_utilization";
+    soonAgain(data);
     var count = data.nodes.name.length, mode = count > DENSE ? "dense" : count > COMPACT ? "compact" : "full";
     var shape = shapeOf(data, by, mode);
     if (shape !== drawn.shape || !map.firstChild) { build(map, data, by, mode); drawn.shape = shape; }
-    var ramp = metric !== "allocation" && data.metrics[metric].ramp === "mag" ? "mag" : "seq";
+    var ramp = data.metrics[metric] && data.metrics[metric].ramp === "mag" ? "mag" : "seq";
     map.closest(".fw-panel").setAttribute("data-ramp", ramp);
     map.classList.toggle("fw-stale", Boolean(data.stale));
     drawn.data = data; drawn.metric = metric;

@@ -57,6 +57,7 @@
       fact(list, NAMES[key] || data.metrics[key].label, window.fwMap.shown(data, i, key));
     });
     jobFact(list, data, i);
+    if (data.gpus.verdict[i] >= 0) fact(list, "Verdict", window.fwMap.VERDICTS[window.fwMap.verdict(data, i)]);
     var notes = data.gpus.note[i] >= 0 ? [part("p", "", data.notes[data.gpus.note[i]])] : [];
     var node = data.nodes.reason[data.gpus.node[i]];
     if (node) notes.push(part("p", "", node));

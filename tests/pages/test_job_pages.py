@@ -11,14 +11,13 @@ import dash
 import pytest
 from flask import g
 
-from app import open_app
 from data.errors import SourceUnreachable
 from data.model import Role, Viewer
 from data.queries.job_list import Show
 from pages._jobs_address import parse_jobs_address
 from tests.live.builders import NOW, make_job
 from tests.queries.cluster import ALICE, STAFF, open_fakes, scheduler
-from tests.services.web import PREFIX, USER
+from tests.services.web import PREFIX, USER, open_still
 from tests.services.web import STAFF as SAM
 
 
@@ -52,7 +51,7 @@ def test_what_cannot_be_used_is_named_and_ignored(query: dict[str, str]) -> None
 
 
 def client_of(web_app: Any, sources: Any) -> Any:
-    open_app(web_app, sources)
+    open_still(web_app, sources)
     return web_app.server.test_client()
 
 
@@ -103,7 +102,7 @@ def test_a_failing_source_gives_no_empty_csv(web_app: Any) -> None:
 def called(web_app: Any, viewer: Viewer, function: str, *given: Any, sources: Any = None) -> Any:
     module, name = function.rsplit(".", 1)
     if sources is not None:
-        open_app(web_app, sources)
+        open_still(web_app, sources)
     with web_app.server.test_request_context(PREFIX):
         g.fullwarp_viewer = viewer
         return getattr(importlib.import_module(f"pages.{module}"), name)(*given)

@@ -18,6 +18,7 @@ from data.model import Association, ClusterSnapshot, Viewer
 from data.queries.day import DayKeeper
 from data.sources import Sources
 from pages._request import backing
+from policy.keeping import VerdictKeeper
 from settings import IdentityKind, IdentitySettings, ServeSettings, Settings
 from tests.conftest import service_missing
 
@@ -58,10 +59,18 @@ class NoDay(DayKeeper):
         return None
 
 
+class NoVerdicts(VerdictKeeper):
+    """Nothing is judged behind a test's back."""
+
+    def newest(self, viewer: Viewer, sources: Sources) -> None:
+        return None
+
+
 def open_still(app: Any, sources: Sources) -> None:
     """Open the app with sources behind which nothing moves."""
     open_app(app, sources)
-    backing(app.server).day = NoDay()
+    own = backing(app.server)
+    own.day, own.verdicts = NoDay(), NoVerdicts()
 
 
 @dataclass

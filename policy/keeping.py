@@ -1,0 +1,63 @@
+"""Verdicts of the newest picture, made behind everyone's back: pages that only mention them never wait."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from data.errors import FullwarpError
+from data.model import Role, Viewer
+
+if TYPE_CHECKING:
+    from data.sources import Sources
+    from policy.queries import VerdictList
+
+_EVERYBODY = Viewer("", Role.STAFF)
+log = logging.getLogger(__name__)
+
+
+class VerdictKeeper:
+    """Keeps the last answer, and makes that of a new picture in a thread of its own, one at a time."""
+
+    def __init__(self) -> None:
+        self._kept: VerdictList | None = None
+        self._of = ""
+        self._making = ""
+        self._guard = threading.Lock()
+
+    def newest(self, viewer: Viewer, sources: Sources) -> VerdictList | None:
+        """The last answer as far as the viewer may see it; None while the first is being made. Never waits.
+
+        Raises SourceError when there is no picture at all.
+        """
+        version = sources.live.snapshot().version
+        with self._guard:
+            if version not in (self._of, self._making):
+                self._making = version
+                threading.Thread(target=self._make, args=(sources, version), name="verdicts", daemon=True).start()
+            kept = self._kept
+        if kept is None or viewer.is_staff:
+            return kept
+        seen = tuple(one for one in kept.verdicts if viewer.may_see(one.job.user, one.job.account))
+        return replace(kept, verdicts=seen, detail="", sources=())
+
+    @property
+    def is_making(self) -> bool:
+        """Whether newer ones are to come soon."""
+        with self._guard:
+            return self._making != self._of
+
+    def _make(self, sources: Sources, version: str) -> None:
+        from policy.queries import verdicts
+
+        found = None
+        try:
+            found = verdicts(_EVERYBODY, sources)
+        except FullwarpError as err:
+            log.info("no verdicts: %s", err)
+        except Exception:  # a mistake of ours must not end the thread without a word
+            log.exception("jobs could not be judged")
+        with self._guard:
+            self._of, self._kept = version, found or self._kept
