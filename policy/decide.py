@@ -19,6 +19,8 @@ from policy.rules import MINUTE, Rule, Step
 from settings import PolicySettings, StepAction
 
 HOUR = timedelta(hours=1)
+ActKey = tuple[Attempt, str, int, int]
+"""What makes an act unique: attempt, rule, episode, step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,7 @@ class Act:
     cancel_id: str | None = None
 
     @property
-    def key(self) -> tuple[Attempt, str, int, int]:
-        """What makes the act unique: attempt, rule, episode, step."""
+    def key(self) -> ActKey:
         return (attempt_of(self.job), self.rule, self.number, self.step)
 
 

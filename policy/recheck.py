@@ -29,22 +29,38 @@ class Checked:
 
 
 def recheck(sources: Sources, act: Act, now: datetime, exemptions: Sequence[Exemption] = ()) -> Checked:
-    """Read the jobs again, and judge this one by raw samples up to `now`.
+    """The last look at one act."""
+    return recheck_all(sources, [act], now, exemptions)[0]
 
-    It must be the same attempt of the same user, running, and still low by the act's rule. Raises SourceError when
-    Slurm or the metrics do not answer: then nothing may be done.
+
+def recheck_all(
+    sources: Sources, acts: Sequence[Act], now: datetime, exemptions: Sequence[Exemption] = ()
+) -> list[Checked]:
+    """Read the jobs again, and judge those of the acts by raw samples up to `now`.
+
+    Each must be the same attempt of the same user, running, and still low by the act's rule. Raises SourceError when
+    Slurm does not answer: then nothing may be done. While the metrics do not, no job is low.
     """
     rows = sources.scheduler.jobs().rows
-    same = next((job for job in rows if attempt_of(job) == attempt_of(act.job)), None)
+    there = {attempt_of(job): job for job in rows}
+    same = [there.get(attempt_of(act.job)) for act in acts]
+    running = frozenset(job.job_id for job in same if job is not None and job.is_running)
+    if not running:
+        return [compared(act, job, None) for act, job in zip(acts, same, strict=True)]
+    picture = replace(sources.live.snapshot(), jobs=rows, time=now)
+    found = judge_all(sources.settings, RawSums(sources.metrics), picture, tuple(exemptions), running)
+    judged = {attempt_of(one.job): one for one in found.verdicts}
+    return [compared(act, job, judged.get(attempt_of(act.job))) for act, job in zip(acts, same, strict=True)]
+
+
+def compared(act: Act, same: Job | None, judged: JobVerdict | None) -> Checked:
+    """Whether the act may go on, by the job and the verdict of right now. Pure."""
     if same is None:
         return Checked("it is no longer there, or was started anew")
     if same.user != act.job.user:
         return Checked("it is another user's", same)
     if not same.is_running:
         return Checked(f"it is {same.state}", same)
-    picture = replace(sources.live.snapshot(), jobs=rows, time=now)
-    found = judge_all(sources.settings, RawSums(sources.metrics), picture, tuple(exemptions), frozenset({same.job_id}))
-    judged = next((one for one in found.verdicts if attempt_of(one.job) == attempt_of(same)), None)
     named = None if judged is None else next((one for one in judged.verdicts if one.rule == act.rule), None)
     if judged is None or named is None:
         return Checked(f"the rule {act.rule} no longer covers it", same, judged)

@@ -6,7 +6,6 @@ says that all the rest of its attempt is there. A pass that is repeated finds wh
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from data.errors import SourceUnreachable
 from data.history.account_paths import account_paths
 from data.history.ended import Work, work_of, write_ended
 from data.history.measuring import Measuring
@@ -26,8 +24,9 @@ from data.history.suspensions import noted, windows
 from data.history.tidy import tidy
 from data.history.watch import record_moment
 from data.join import holds
+from data.live.fresh import fresh_picture
 from data.live.picture import Picture
-from data.model import Device, Job, Rows, SourceCondition
+from data.model import Device, Job, Rows
 from data.sources import Sources
 
 Progress = Callable[[int, int, str], None]
@@ -36,7 +35,6 @@ Progress = Callable[[int, int, str], None]
 _OLDEST_RUNNING = timedelta(days=14)
 _BLOCK = 20_000
 _NAMED = 5
-_POLL_SECONDS = 0.2
 
 
 class Collector:
@@ -76,18 +74,7 @@ class Collector:
         return self._numbers
 
     def _picture(self) -> Picture:
-        """Slurm's view of now, not one that is being renewed. Raises SourceUnreachable while it does not answer."""
-        live, until = self._sources.live, time.monotonic() + self._sources.live.lapse_seconds
-        oldest = self._sources.clock() - timedelta(seconds=self._sources.settings.refresh_seconds)
-        while (picture := live.picture()).snapshot.made_at < oldest and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
-        for source in picture.snapshot.sources:
-            if source.name == "slurm" and source.condition is not SourceCondition.OK:
-                raise SourceUnreachable(
-                    f"Slurm does not answer: {source.error or source.condition}",
-                    hint=source.hint or "See `fullwarp check`.",
-                )
-        return picture
+        return fresh_picture(self._sources.live, self._sources.clock, self._sources.settings.refresh_seconds)
 
     def _watch(self, picture: Picture) -> Picture:
         """Record the moment; a long import stops for this as often as moments are recorded."""

@@ -35,10 +35,10 @@ class HeldByAnother(FullwarpError):
 class Lease:
     """The right to write to the folder, from `take` to `release`; `require` raises once another has taken it."""
 
-    def __init__(self, directory: Path, *, host: str = "") -> None:
+    def __init__(self, directory: Path, *, host: str = "", work: str = "is writing to the history") -> None:
         self._host = host or socket.gethostname()
         self._file, self._lock = directory / ".writer", directory / f".writer-{self._host}.lock"
-        self._token = uuid4().hex
+        self._token, self._work = uuid4().hex, work
         self._release_lock: Callable[[], None] | None = None
         self._stop = threading.Event()
 
@@ -48,7 +48,7 @@ class Lease:
         seen: tuple[str, float] = ("", time.monotonic())
         while not self._try(seen, lapse_seconds):
             if time.monotonic() >= until:
-                raise HeldByAnother(f"{self._holder()} is writing to the history", hint="Try again when it is done.")
+                raise HeldByAnother(f"{self._holder()} {self._work}", hint="Try again when it is done.")
             now = self._content()
             seen = seen if now == seen[0] else (now, time.monotonic())
             time.sleep(_POLL_SECONDS)

@@ -78,6 +78,19 @@ class StateStore:
     def is_sqlite(self) -> bool:
         return self._engine.dialect.name == "sqlite"
 
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file; None for another database."""
+        name = self._engine.url.database
+        return Path(name) if self.is_sqlite and name else None
+
+    def hold(self) -> Connection:
+        """A connection of one's own, to be closed. Raises SourceUnreachable."""
+        try:
+            return self._engine.connect()
+        except SQLAlchemyError as err:
+            raise self._silent(err) from err
+
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """A connection in a transaction, committed at the end."""
@@ -85,11 +98,14 @@ class StateStore:
             with self._engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as err:
-            section = self.kind.section
-            raise SourceUnreachable(
-                f"the {self.kind.name} does not answer: {_first_line(err)}",
-                hint=f"See {section}.directory and {section}.url.",
-            ) from err
+            raise self._silent(err) from err
+
+    def _silent(self, err: SQLAlchemyError) -> SourceUnreachable:
+        section = self.kind.section
+        return SourceUnreachable(
+            f"the {self.kind.name} does not answer: {_first_line(err)}",
+            hint=f"See {section}.directory and {section}.url.",
+        )
 
     def revision(self) -> str | None:
         """The schema that the database has; None = it is empty."""

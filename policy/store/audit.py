@@ -15,12 +15,9 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, sel
 
 from data.enforcement.tables import AUDIT, MAILS
 from data.state.store import StateStore
-from policy.decide import Act
-from policy.model import Attempt
+from policy.decide import Act, ActKey
 from policy.store.ladders import attempt_of_row, attempt_values, is_attempt
 from settings import StepAction
-
-ActKey = tuple[Attempt, str, int, int]
 
 
 class Outcome(StrEnum):
@@ -51,7 +48,7 @@ class AuditRow:
         return self.act.action is StepAction.CANCEL and self.outcome is Outcome.DONE
 
 
-def intend(connection: Connection, act: Act, now: datetime, mail: str | None = None) -> int:
+def intend(connection: Connection, act: Act, now: datetime) -> int:
     """Write down what is about to be done; the row's id."""
     job, attempt = act.job, act.key[0]
     values = {
@@ -70,7 +67,6 @@ def intend(connection: Connection, act: Act, now: datetime, mail: str | None = N
         "cancel_id": act.cancel_id,
         "sentence": act.verdict.sentence,
         "evidence": _text(act),
-        "mail": mail,
         "why": "",
     }
     made = connection.execute(insert(AUDIT).values(values)).inserted_primary_key
@@ -86,12 +82,23 @@ def settle(connection: Connection, row_id: int, outcome: Outcome, now: datetime,
     )
 
 
+def supersede(connection: Connection, key: ActKey, now: datetime, why: str) -> bool:
+    """Settle what is open of an act as not known, because it is done again; whether there was any."""
+    changed = connection.execute(
+        update(AUDIT)
+        .where(_is_act(key), AUDIT.c.outcome.is_(None))
+        .values(outcome=Outcome.UNKNOWN.value, why=why, settled_at=now)
+    )
+    return bool(changed.rowcount)
+
+
 def note(connection: Connection, row_id: int, why: str) -> None:
     """Say why a row is not settled yet."""
     connection.execute(update(AUDIT).where(AUDIT.c.id == row_id).values(why=why[:1000]))
 
 
 def set_mail(connection: Connection, row_ids: Sequence[int], reference: str) -> None:
+    """Write down which mail tells of these acts."""
     connection.execute(update(AUDIT).where(AUDIT.c.id.in_(row_ids)).values(mail=reference))
 
 
@@ -120,22 +127,19 @@ def cancelled_since(connection: Connection, cluster: str, since: datetime) -> tu
     return rows_where(connection, cluster, and_(is_cancel, is_done, AUDIT.c.intended_at > since))
 
 
-def untold_cancellations(connection: Connection, cluster: str) -> tuple[AuditRow, ...]:
-    """Cancellations that were done and of which the mail server has not taken the mail."""
+def untold_cancellations(connection: Connection, cluster: str, since: datetime) -> tuple[AuditRow, ...]:
+    """Cancellations that were done since and of which the mail server has not taken the mail."""
     is_cancel = and_(AUDIT.c.action == StepAction.CANCEL.value, AUDIT.c.outcome == Outcome.DONE.value)
-    return rows_where(connection, cluster, and_(is_cancel, MAILS.c.accepted_at.is_(None)))
+    return rows_where(connection, cluster, and_(is_cancel, AUDIT.c.intended_at > since, MAILS.c.accepted_at.is_(None)))
 
 
 def mail_of(connection: Connection, key: ActKey) -> str | None:
-    """The reference of a mail of this act that may have been sent already."""
-    attempt, rule, number, step = key
-    columns = AUDIT.c
+    """The reference of a mail with this act in it that may have been sent, and of which nobody knows whether it was."""
     query = (
-        select(columns.mail)
-        .join(MAILS, MAILS.c.reference == columns.mail)
-        .where(is_attempt(AUDIT, attempt), columns.rule == rule, columns.number == number, columns.step == step)
-        .where(MAILS.c.message.is_not(None), MAILS.c.accepted_at.is_(None))
-        .order_by(columns.id.desc())
+        select(AUDIT.c.mail)
+        .join(MAILS, MAILS.c.reference == AUDIT.c.mail)
+        .where(_is_act(key), MAILS.c.message.is_not(None), MAILS.c.accepted_at.is_(None))
+        .order_by(AUDIT.c.id.desc())
     )
     row = connection.execute(query).first()
     return None if row is None else row.mail
@@ -158,6 +162,13 @@ def rows_where(connection: Connection, cluster: str, wanted: ColumnElement[bool]
         .order_by(AUDIT.c.id)
     )
     return tuple(_row(row) for row in connection.execute(query))
+
+
+def _is_act(key: ActKey) -> ColumnElement[bool]:
+    attempt, rule, number, step = key
+    columns = AUDIT.c
+    same = (columns.rule == rule, columns.number == number, columns.step == step)
+    return and_(is_attempt(AUDIT, attempt), *same)
 
 
 def _row(row: Row[Any]) -> AuditRow:

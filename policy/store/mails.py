@@ -9,9 +9,9 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
-from data.enforcement.tables import AUDIT, MAILS
+from data.enforcement.tables import MAILS
 from policy.decide import Act
 
 
@@ -25,23 +25,13 @@ def reference_of(acts: Iterable[Act]) -> str:
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:40]
 
 
-def plan_mail(connection: Connection, reference: str, act: Act, now: datetime) -> None:
-    """Make room for a mail; one of the same reference stays what it is."""
-    if connection.execute(select(MAILS.c.reference).where(MAILS.c.reference == reference)).first() is None:
-        values = {
-            "reference": reference,
-            "user": act.job.user or "",
-            "rule": act.rule,
-            "step": act.step,
-            "planned_at": now,
-        }
-        connection.execute(insert(MAILS).values(values))
-
-
-def keep_message(connection: Connection, reference: str, message: EmailMessage) -> None:
-    """From here on the mail may have been sent."""
+def keep_mail(connection: Connection, reference: str, act: Act, message: EmailMessage, now: datetime) -> None:
+    """Write the mail down; from here on it may have been sent. `act` is one of those that it is about."""
     content = message.as_bytes(policy=SMTP)
-    connection.execute(update(MAILS).where(MAILS.c.reference == reference).values(message=content))
+    changed = connection.execute(update(MAILS).where(MAILS.c.reference == reference).values(message=content))
+    if not changed.rowcount:
+        about = {"user": act.job.user or "", "rule": act.rule, "step": act.step}
+        connection.execute(insert(MAILS).values(reference=reference, planned_at=now, message=content, **about))
 
 
 def kept_message(connection: Connection, reference: str) -> EmailMessage | None:
@@ -60,9 +50,3 @@ def drop_message(connection: Connection, reference: str) -> None:
 def accepted(connection: Connection, reference: str, now: datetime) -> None:
     """The mail server has taken it; what was in it is not kept."""
     connection.execute(update(MAILS).where(MAILS.c.reference == reference).values(message=None, accepted_at=now))
-
-
-def drop_unused(connection: Connection) -> None:
-    """Remove mails that no act goes with any more."""
-    used = select(AUDIT.c.mail).where(AUDIT.c.mail.is_not(None))
-    connection.execute(delete(MAILS).where(MAILS.c.reference.not_in(used)))

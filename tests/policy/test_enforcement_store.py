@@ -32,7 +32,7 @@ from policy.store.audit import (
     untold_cancellations,
 )
 from policy.store.ladders import keep_acting_since, keep_episodes, keep_taken, ladders_of, read_ladders
-from policy.store.mails import accepted, keep_message, kept_message, plan_mail, reference_of
+from policy.store.mails import accepted, drop_message, keep_mail, kept_message, reference_of
 from policy.store.told import tell, told_at
 from settings import EnforcementSettings, StepAction
 from tests.policy.enforcement_store import MINUTE, NOW, in_folder, make_act, make_episode, opened
@@ -127,18 +127,22 @@ def test_a_mail_is_kept_whole_until_it_is_taken(store: StateStore) -> None:
     act = make_act()
     reference = reference_of([act])
     with store.connection() as connection:
-        plan_mail(connection, reference, act, NOW)
-        plan_mail(connection, reference, act, NOW + MINUTE)
-        intend(connection, act, NOW, reference)
+        row = intend(connection, act, NOW)
         assert kept_message(connection, reference) is None
         assert mail_of(connection, act.key) is None
-        keep_message(connection, reference, message())
+        for words in ("Another", "Your job is idle"):
+            keep_mail(connection, reference, act, message(words), NOW)
+        assert mail_of(connection, act.key) is None
+        set_mail(connection, [row], reference)
         kept = kept_message(connection, reference)
         assert kept is not None
         assert (kept["Message-ID"], kept["Subject"]) == ("<abc@fullwarp>", "Your job is idle")
         assert kept.get_content().split() == ["Zeile", "mit", "Umlaut:", "ü"]
         assert mail_of(connection, act.key) == reference
         assert mail_of(connection, make_act(step=2).key) is None
+        drop_message(connection, reference)
+        assert mail_of(connection, act.key) is None
+        keep_mail(connection, reference, act, message(), NOW)
         accepted(connection, reference, NOW)
         assert kept_message(connection, reference) is None
         assert mail_of(connection, act.key) is None
@@ -160,13 +164,13 @@ def test_cancellations_count_for_the_hour_and_are_owed_a_mail(store: StateStore)
         recent = cancelled_since(connection, "demo", NOW - MINUTE)
         assert {row.id for row in recent} == {done, unknown}
         assert cancelled_since(connection, "demo", NOW) == ()
-        (owed,) = untold_cancellations(connection, "demo")
+        (owed,) = untold_cancellations(connection, "demo", NOW - MINUTE)
         assert owed.id == done and owed.is_cancelled
-        plan_mail(connection, "r", acts[0], NOW)
+        keep_mail(connection, "r", acts[0], message(), NOW)
         set_mail(connection, [done], "r")
-        assert [row.mail for row in untold_cancellations(connection, "demo")] == ["r"]
+        assert [row.mail for row in untold_cancellations(connection, "demo", NOW - MINUTE)] == ["r"]
         accepted(connection, "r", NOW)
-        assert untold_cancellations(connection, "demo") == ()
+        assert untold_cancellations(connection, "demo", NOW - MINUTE) == ()
 
 
 def test_the_audit_is_kept_as_long_as_the_site_says(store: StateStore) -> None:

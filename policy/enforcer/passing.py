@@ -1,0 +1,94 @@
+"""What all parts of one pass share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from data.errors import FullwarpError
+from data.state.store import StateStore
+from policy.decide import Act, ActKey
+from policy.enforcer.lock import Lock
+from policy.enforcer.looking import Looking
+from policy.enforcer.outward import Outward
+from policy.enforcer.report import Fate, Noted
+from policy.enforcer.stop import why_stopped
+from policy.ladder import Episode, EpisodeKey, take
+from policy.recheck import Checked
+from policy.store.audit import Outcome, intend, settle, supersede
+from policy.store.ladders import keep_taken
+from settings import Settings
+
+Reached = Callable[[str], None]
+BEFORE_AUDIT, AFTER_AUDIT = "before audit", "after audit"
+AFTER_ACCEPT, AFTER_CANCEL, AFTER_COMMIT = "after SMTP accept", "after cancel", "after commit"
+AGAIN = "it was not known whether this was done: it is done again"
+
+
+def nothing_reached(name: str) -> None:
+    """Nobody wants to know how far a pass is."""
+
+
+@dataclass
+class Passing:
+    """`reached` hears the names of the places where a crash must do no harm. `episodes` and `acting_since` are as
+    this pass found or made them; acts that were `tried_before` may have been done by a pass that was stopped."""
+
+    settings: Settings
+    looking: Looking
+    store: StateStore
+    lock: Lock
+    outward: Outward
+    reached: Reached = nothing_reached
+    noted: Noted = field(default_factory=Noted)
+    cluster: str = ""
+    episodes: dict[EpisodeKey, Episode] = field(default_factory=dict)
+    acting_since: Mapping[str, datetime] = field(default_factory=dict)
+    tried_before: set[ActKey] = field(default_factory=set)
+
+    def why_not(self) -> str:
+        """Why no act may begin now; "" = it may. Raises HeldByAnother once another enforcer has taken over."""
+        self.lock.require()
+        return why_stopped(self.settings.policy)
+
+    def intend(self, acts: Iterable[Act]) -> dict[ActKey, int]:
+        """The audit's rows of what is about to be done."""
+        self.reached(BEFORE_AUDIT)
+        now = self.looking.now()
+        with self.store.connection() as connection:
+            rows = {}
+            for act in acts:
+                if supersede(connection, act.key, now, AGAIN):
+                    self.tried_before.add(act.key)
+                rows[act.key] = intend(connection, act, now)
+        self.reached(AFTER_AUDIT)
+        return rows
+
+    def last_look(self, acts: Sequence[Act], rows: Mapping[ActKey, int]) -> dict[ActKey, Checked]:
+        """What the last look says of each act. Raises FullwarpError where it cannot be had; nothing is done then."""
+        try:
+            return dict(zip(rows, self.looking.again(acts), strict=True))
+        except FullwarpError as err:
+            self._settle(acts, rows, Outcome.WITHHELD, str(err))
+            raise
+
+    def end(self, acts: Iterable[Act], rows: Mapping[ActKey, int], outcome: Outcome, why: str = "") -> None:
+        """Settle acts that were not done, and note it."""
+        acts = list(acts)
+        self._settle(acts, rows, outcome, why)
+        self.noted.note(acts, Fate.REFUSED if outcome is Outcome.REFUSED else Fate.WITHHELD, why)
+
+    def _settle(self, acts: Iterable[Act], rows: Mapping[ActKey, int], outcome: Outcome, why: str) -> None:
+        now = self.looking.now()
+        with self.store.connection() as connection:
+            for act in acts:
+                settle(connection, rows[act.key], outcome, now, why)
+
+    def take(self, connection: Connection, act: Act, now: datetime) -> None:
+        """Write down that the act's step is taken."""
+        key = (act.key[0], act.rule)
+        self.episodes[key] = take(self.episodes[key], now)
+        keep_taken(connection, self.episodes[key])
