@@ -20,6 +20,7 @@ from data.model import Device, JobUsage, NodeDevices, Tres, Window
 from tests.history.measured_samples import INTERVAL, START, Sampled, gpu, job, total, used
 
 UTIL, GR, SM, POWER = "gpu_utilization", "graphics_engine_activity", "sm_activity", "power_watts"
+MEMORY = "gpu_memory_used_bytes"
 HOURS = ("gpu_hours_allocated", "gpu_hours_measured", "gpu_hours_used", "gpu_hours_idle", "gpu_hours_idle_measured")
 BEGIN = START.timestamp()
 
@@ -201,6 +202,19 @@ def test_a_requeued_job_has_its_own_numbers_per_attempt() -> None:
     one, two = used([first, second], source)
     assert (one.report.utilization.value, two.report.utilization.value) == (pytest.approx(1.0), pytest.approx(0.5))
     assert (one.report.metrics[SM].value, two.report.metrics[SM].value) == (pytest.approx(0.4), pytest.approx(0.2))
+
+
+@pytest.mark.parametrize(("number", "peak"), [(0, 30.0), (1, 20.0)])
+def test_the_peak_of_an_attempt_is_not_that_of_another_one_read_in_an_earlier_pass(number: int, peak: float) -> None:
+    source = Sampled()
+    source.add(MEMORY, gpu(0), "1", BEGIN, [30.0] * 118 + [90.0] * 2)
+    source.add(MEMORY, gpu(0), "1", BEGIN + 3610, [20.0] * 120)
+    attempts = (
+        job(hours=118 / 120, state="REQUEUED"),
+        job(hours=1, start=START + timedelta(seconds=3610), restart_count=1),
+    )
+    (use,) = used([attempts[number]], source)
+    assert [one.maximum(MEMORY) for one in use.report.gpus] == [peak]
 
 
 def test_a_running_attempt_is_read_from_the_hour_asked_for() -> None:

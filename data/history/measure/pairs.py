@@ -148,32 +148,37 @@ def _places(run: GridRun, spans: Spans, pairs: Pairs, step: float) -> Iterator[t
     own = spans.labeled(run.job_label, first, last) if run.job_label is not None else []
     for place in own:
         pair = pairs.number(place, run.node, run.device, OWN, run.job_label)
-        is_alone = is_raw or not any(_meet(spans, place, other, step) for other in own if other != place)
-        yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, is_alone=is_alone)
+        alone = (True, True) if is_raw else _alone(spans, place, [one for one in own if one != place], step)
+        yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, alone)
     if run.device is None:
         return
     kind = BARE if run.job_label is None else OTHER
     for place in spans.on_node(run.node, first, last).tolist():
         if place not in own and pairs.wanted(place, run.node, run.device, kind):
             pair = pairs.number(place, run.node, run.device, kind, run.job_label)
-            yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, is_alone=False)
+            yield pair, *_edges(run, spans, place, 0.0 if is_raw else step, (False, False))
+
+
+def _alone(spans: Spans, place: int, others: Sequence[int], step: float) -> tuple[bool, bool]:
+    """Whether the attempt has its first and its last step under its label for itself. A requeued job's attempts have
+    one label; of an attempt that was read in an earlier pass only the count of restarts, or the state, tells."""
+    job, is_alone = spans.jobs[place], not any(_meet(spans, place, other, step) for other in others)
+    return is_alone and not job.restart_count, is_alone and job.state != "REQUEUED"
 
 
 def _meet(spans: Spans, first: int, second: int, step: float) -> bool:
-    """Whether two attempts under one label (a requeued job's) have a step in common."""
+    """Whether two attempts have a step in common."""
     low, high = (first, second) if spans.start[first] <= spans.start[second] else (second, first)
     return bool(np.floor(spans.end[low] / step) >= np.floor(spans.start[high] / step))
 
 
-def _edges(run: GridRun, spans: Spans, place: int, step: float, *, is_alone: bool) -> tuple[int, int]:
-    """Entries within the attempt. A step at its edge counts where the series is the attempt's own; elsewhere it may
-    hold a neighbor's samples."""
+def _edges(run: GridRun, spans: Spans, place: int, step: float, alone: tuple[bool, bool]) -> tuple[int, int]:
+    """Entries within the attempt. A step at its edge counts where the series is the attempt's own there; elsewhere it
+    may hold a neighbor's samples."""
     start, end = float(spans.start[place]), float(spans.end[place])
-    if not step:
-        return int(np.searchsorted(run.times, start)), int(np.searchsorted(run.times, end))
-    if is_alone:
-        return int(np.searchsorted(run.times, start - step, "right")), int(np.searchsorted(run.times, end))
-    return int(np.searchsorted(run.times, start)), int(np.searchsorted(run.times, end - step, "right"))
+    low = np.searchsorted(run.times, start - step, "right") if step and alone[0] else np.searchsorted(run.times, start)
+    high = np.searchsorted(run.times, end) if not step or alone[1] else np.searchsorted(run.times, end - step, "right")
+    return int(low), int(high)
 
 
 def _gathered(metric: str, runs: Sequence[GridRun], slices: _Slices) -> Cut:
