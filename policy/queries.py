@@ -1,4 +1,4 @@
-"""The verdicts of all running GPU jobs, as a viewer may see them: two requests to the metrics for everybody.
+"""The verdicts of all running GPU jobs, as a viewer may see them: at most four requests to the metrics for everybody.
 
 The same answer serves pages, API, terminal, chat and enforcement. Nothing in here acts.
 """

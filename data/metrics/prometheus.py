@@ -111,7 +111,7 @@ class PrometheusSource:
         nodes: frozenset[str] | None = None,
         restarts: Sequence[float] = (),
     ) -> SumsReading:
-        """Samples of all devices, or those of some nodes, added up by the server: one request for everything.
+        """Samples of all devices, or those of some nodes, added up by the server: two requests for everything.
 
         Nodes with an impossible value, and exporters that need their samples chosen one by one, are read raw.
         """

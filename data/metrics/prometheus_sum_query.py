@@ -46,6 +46,14 @@ def arms_of(
     return arms
 
 
+def shared_out(arms: Sequence[Arm], most: int) -> list[list[Arm]]:
+    """The arms in at most so many parts that cost a server about the same: it reads every sample of each window."""
+    parts: list[list[Arm]] = [[] for _ in range(min(most, len(arms)))]
+    for arm in sorted(arms, key=lambda one: -one.window_seconds):
+        min(parts, key=lambda part: sum(one.window_seconds for one in part)).append(arm)
+    return parts
+
+
 def query_of(arms: Sequence[Arm]) -> str:
     """One query whose rows carry the number of their arm in a label."""
     return joined([marked(arm.text, str(number)) for number, arm in enumerate(arms)])

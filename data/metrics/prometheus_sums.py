@@ -1,4 +1,5 @@
-"""Sums of several metrics over several windows that end together: one query, whatever exporters, devices and jobs.
+"""Sums of several metrics over several windows that end together: two queries side by side, whatever exporters,
+devices and jobs. A server works on each of them with one core.
 
 Nodes with an impossible value, and exporters whose metrics no server can add up, are read raw.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,17 +17,18 @@ from data.metrics.devices import Sighting, sight
 from data.metrics.dialects import BoundDialect, Term
 from data.metrics.prometheus_answers import Labels, vector
 from data.metrics.prometheus_arms import MARK
-from data.metrics.prometheus_http import Connection
+from data.metrics.prometheus_http import Answer, Connection
 from data.metrics.prometheus_raw import RawReader, Run, Span
 from data.metrics.prometheus_selectors import only_where_needed
 from data.metrics.prometheus_site import INSTANCE, Site
-from data.metrics.prometheus_sum_query import RESTART, Arm, arms_of, is_summed, query_of
+from data.metrics.prometheus_sum_query import RESTART, Arm, arms_of, is_summed, query_of, shared_out
 from data.metrics.registry import METRICS
 from data.metrics.values import bounds, is_blank, short_host
 from data.model import Device, Scope, SumAsk, WindowSum
 
 # No rate and no amount of memory of a device reaches it, and the mean of a window with one blank does.
 _LARGEST = 2.0**56
+_AT_ONCE = 2
 
 Exporter = tuple[BoundDialect, float | None]
 _Row = tuple[str, str, float, tuple[tuple[str, str], ...]]
@@ -48,7 +51,7 @@ class Added:
 
 
 class SumsReader:
-    """Asks one question of several exporters, each with its scrape interval in seconds."""
+    """Asks for sums of several exporters, each with its scrape interval in seconds."""
 
     def __init__(self, connection: Connection, site: Site) -> None:
         self._connection = connection
@@ -76,10 +79,17 @@ class SumsReader:
         return added
 
     def _rows(self, arms: Sequence[Arm], end: float, added: Added) -> dict[_Row, dict[str, float]]:
-        answer = self._connection.query(query_of(arms), end - 0.001)
-        added.warnings += answer.warnings
-        known = {str(number): arm for number, arm in enumerate(arms)}
+        parts = shared_out(arms, _AT_ONCE)
         found: dict[_Row, dict[str, float]] = defaultdict(dict)
+        with ThreadPoolExecutor(len(parts)) as threads:
+            answers = threads.map(lambda part: self._connection.query(query_of(part), end - 0.001), parts)
+            for part, answer in zip(parts, answers, strict=True):
+                self._take(part, answer, found, added)
+        return found
+
+    def _take(self, arms: Sequence[Arm], answer: Answer, found: dict[_Row, dict[str, float]], added: Added) -> None:
+        added.warnings += [text for text in answer.warnings if text not in added.warnings]
+        known = {str(number): arm for number, arm in enumerate(arms)}
         for labels, _, value in vector(answer.data, added.dropped):
             arm = known.get(labels.pop(MARK, ""))
             if arm is None:
@@ -88,7 +98,6 @@ class SumsReader:
                 self._restart(labels, arm.window_seconds, added.restarts)
             else:
                 found[arm.owner.id, arm.metric, arm.window_seconds, tuple(labels.items())][arm.stat] = value
-        return found
 
     def _screened(
         self,

@@ -120,31 +120,31 @@ UTIL, POWER, XID = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_D
 
 
 @pytest.mark.parametrize("case", [10, 1000], indirect=True)
-def test_all_verdicts_cost_two_requests_at_any_size_and_none_for_the_next_viewer(case: Case) -> None:
+def test_all_verdicts_cost_four_requests_at_any_size_and_none_for_the_next_viewer(case: Case) -> None:
     case.write(UTIL, idle_on(3, 5, 7))
     case.write(POWER, lambda node, gpu: [110.0] * COUNT, nodes=[3, 5, 7])
     sources = case.sources()
     sources.live.snapshot()
     case.proxy.reset_counts()
     found = verdicts(STAFF, sources)
-    assert case.proxy.requests == 2, case.proxy.paths
+    assert case.proxy.requests == 4, case.proxy.paths
     assert {number for number, one in named(found).items() if one.status == "low"} == {3, 5, 7}
     assert found.counts == {"low": 3, "ok": case.nodes - 3}
     verdicts(Viewer("alice", Role.USER), sources)
-    assert case.proxy.requests == 2
+    assert case.proxy.requests == 4
     low = named(found)[3].verdict
     assert (low.rule, low.mean, low.coverage, low.devices_idle) == ("idle", 0.0, 1.0, case.gpus)
     assert low.idle_seconds == 90 * 60
     assert low.wasted_gpu_hours_window == pytest.approx(case.gpus * 0.75)
 
 
-def test_without_a_low_job_one_request_is_enough(case: Case) -> None:
+def test_without_a_low_job_the_first_question_is_enough(case: Case) -> None:
     case.write(UTIL, idle_on())
     sources = case.sources()
     sources.live.snapshot()
     case.proxy.reset_counts()
     assert verdicts(STAFF, sources).counts == {"ok": 6}
-    assert case.proxy.requests == 1
+    assert case.proxy.requests == 2
 
 
 def test_statistics_are_those_of_the_samples(case: Case) -> None:
@@ -191,7 +191,7 @@ def test_a_node_that_turned_idle_at_once_is_left_alone(case: Case) -> None:
     case.proxy.reset_counts()
     found = named(verdicts(STAFF, sources))
     assert (found[1].status, found[1].verdict.reason) == ("unknown", "node_zero")
-    assert case.proxy.requests == 2
+    assert case.proxy.requests == 4
 
 
 def test_an_impossible_value_is_read_again_without_it(case: Case) -> None:
