@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import exempt, history, live, metrics, policy, report, simulated, tokens
+from commands import enforce, exempt, history, live, metrics, policy, report, simulated, tokens
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError, SourceUnreachable
 
@@ -165,6 +165,8 @@ def check(
         _write_example(Path("fullwarp.toml"))
         return
     loaded = load(context.obj.config, is_demo=context.obj.is_demo)
+    if loaded.path is None and not context.obj.is_demo:
+        SCREEN.tell("No settings file was found; fullwarp check --init writes a commented one here.")
     sources = open_sources(loaded.settings)
     found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics, is_demo=context.obj.is_demo))
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
@@ -206,7 +208,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, policy, history, report, simulated, exempt, tokens):
+for subject in (live, metrics, policy, history, report, simulated, exempt, enforce, tokens):
     subject.register(program)
 
 

@@ -52,7 +52,7 @@ def collect(
         return
     sources = open_sources(settings)
     begin = _since(since, sources.clock(), ZoneInfo(settings.site_timezone))
-    seconds = _seconds(every)
+    seconds = seconds_of(every)
     if seconds is None:
         asked.screen.show(_pass(asked, sources, begin, wait), pass_lines, as_json)
         return
@@ -120,7 +120,8 @@ def _since(text: str, now: datetime, zone: tzinfo) -> datetime | None:
     return parse_moment(f"-{words}" if RELATIVE.fullmatch(f"-{words.lower()}") else words, now, zone)
 
 
-def _seconds(text: str) -> float | None:
+def seconds_of(text: str) -> float | None:
+    """The value of --every; None = not given. Raises BadRequest."""
     from data.moment import RELATIVE, UNITS
 
     if not text:

@@ -1,4 +1,5 @@
-"""The enforcement store of a process that only reads it: opened read-only at its first use."""
+"""The enforcement store of a process that only reads it: opened read-only at its first use. One
+without tables is one in which nothing was ever written: it counts as not there."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ class OpenedEnforcement(OpenedState):
         from data.state.store import open_store
 
         try:
-            return open_store(settings, kind=ENFORCEMENT)
+            found = open_store(settings, kind=ENFORCEMENT)
+            return None if found is None or found.revision() is None else found
         except FullwarpError as err:
             self._failed, self._failed_at = err, time.monotonic()
             raise

@@ -42,7 +42,7 @@ class StoreKind:
     """One of the stores: its name for people, its section of the settings, its SQLite file and its schema.
 
     `version_table` lets two stores share a database. `has_readers`: other accounts of the group read the file, and
-    whoever does not write opens it read-only.
+    whoever does not write opens it read-only, as whoever cannot write does everywhere.
     """
 
     name: str
@@ -150,9 +150,10 @@ def open_store(settings: Place, *, writes: bool = False, kind: StoreKind = APPLI
         file = settings.directory / kind.file
         if not file.exists() and not writes:
             return None
-        if writes or not kind.has_readers:
+        reads = not writes and (kind.has_readers or not os.access(file, os.W_OK))
+        if not reads:
             _make(file, kind)
-        address = _file_address(file, read_only=kind.has_readers and not writes)
+        address = _file_address(file, read_only=reads)
     store = StateStore(_engine(address or "", kind), kind)
     store.require_current()
     if writes and store.revision() is None:

@@ -9,7 +9,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from data.errors import FullwarpError, SourceUnreachable
-from data.state.store import StateStore
+from data.sources import Sources
 from policy.actions.outcome import Refused
 from policy.decide import HOUR, Act, Cancelled, Decision, Situation, decide
 from policy.enforcer.cancelling import cancel, owes_mail, tell_cancelled
@@ -19,9 +19,10 @@ from policy.enforcer.report import Fate, Noted, PassReport
 from policy.enforcer.settling import settle_cancellations, settle_past
 from policy.enforcer.stop import why_stopped
 from policy.enforcer.warning import warn
-from policy.ladder import NO_LADDERS, Ladders
+from policy.ladder import Ladders
 from policy.notices import groups_of
 from policy.rules import rules_of
+from policy.standing import standing
 from policy.store.audit import AuditRow, cancelled_since, forget_before, open_rows
 from policy.store.ladders import keep_acting_since, keep_episodes, ladders_of
 from policy.store.told import forget_told, tell, told_at
@@ -31,19 +32,24 @@ ALARM, ALARM_AGAIN = "alarm", timedelta(hours=6)
 _TOLD_KEPT = timedelta(days=400)
 
 
-def dry_pass(settings: Settings, looking: Looking, store: StateStore | None, because: str) -> PassReport:
+def dry_pass(sources: Sources, looking: Looking, because: str) -> PassReport:
     """What a pass would do now. Nothing is done and nothing is written. Raises SourceError, SettingsError."""
-    look, noted = looking.look(), Noted()
-    ladders = NO_LADDERS
-    recent: tuple[AuditRow, ...] = ()
-    if store is not None and store.revision() is not None:
-        with store.connection() as connection:
-            ladders = ladders_of(connection, look.cluster)
-            recent = cancelled_since(connection, look.cluster, look.time - HOUR)
-    decision = _decide(settings, look, ladders, recent)
+    settings, look, noted = sources.settings, looking.look(), Noted()
+    ladders, state = standing(sources, look.cluster, look.verdicts.verdicts, look.time)
+    if state is not None:
+        noted.fault(f"where the ladders stand is not known: {state.error}")
+    decision = _decide(settings, look, ladders, _recent(sources, look))
     noted.note(decision.acts, Fate.WOULD)
     _note_decision(settings, look, decision, noted)
     return _report(look, noted, because)
+
+
+def _recent(sources: Sources, look: Look) -> tuple[AuditRow, ...]:
+    store = sources.enforcement.store(sources.settings.enforcement)
+    if store is None:
+        return ()
+    with store.connection() as connection:
+        return cancelled_since(connection, look.cluster, look.time - HOUR)
 
 
 def enforce(passing: Passing) -> PassReport:

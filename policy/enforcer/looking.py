@@ -11,11 +11,12 @@ from data.live.fresh import fresh_picture
 from data.model import Job
 from data.sources import Sources
 from policy.decide import Act
-from policy.exemptions import exemptions_for_acts
+from policy.exemptions import as_rules, exemptions_for_acts, exemptions_now
 from policy.model import Attempt, attempt_of
 from policy.queries import VerdictList, judge_all
 from policy.recheck import Checked, recheck_all
 from policy.rules import Exemption
+from policy.simulated import is_simulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +67,6 @@ class LiveLooking:
         return next((one for one in found if attempt_of(one) == attempt_of(job)), None)
 
     def _exemptions(self) -> tuple[Exemption, ...]:
+        if is_simulated(self._sources):
+            return as_rules(exemptions_now(self._sources).rows)
         return exemptions_for_acts(self._sources.settings, self._sources.state, self.now())
