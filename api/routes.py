@@ -28,6 +28,7 @@ from data.sources import Sources
 
 BASE = "api/v1"
 FOLDER = "api/"
+ZONE_HEADER = "Fullwarp-Timezone"
 BY_TOKEN = "fullwarp_by_token"
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,10 @@ def _route(operation: Operation, standing: Standing) -> Callable[..., Response]:
             if operation.changes and not (g.get(BY_TOKEN) and viewer.is_staff):
                 problem = failure("forbidden", "This takes a token of cluster staff.", "See `fullwarp token create`.")
                 return failed(403, problem)
-            return answered(_answer(operation, viewer, standing.sources(), in_path))
+            sources = standing.sources()
+            response = answered(_answer(operation, viewer, sources, in_path))
+            response.headers[ZONE_HEADER] = sources.settings.site_timezone
+            return response
         except FullwarpError as err:
             if status_of(err) >= 500:
                 log.warning("%s: %s", request.path, err)

@@ -23,7 +23,7 @@ from settings import IdentityKind, Settings
 SYSTEM_FILE = Path("/etc/fullwarp/fullwarp.toml")
 LOCAL_FILE = Path("fullwarp.toml")
 PREFIX = "FULLWARP_"
-NOT_FIELDS = {"FULLWARP_CONFIG"}
+NOT_FIELDS = {"FULLWARP_CONFIG", "FULLWARP_SERVER", "FULLWARP_TOKEN"}
 
 
 class _Environment(EnvSettingsSource):

@@ -1,0 +1,186 @@
+"""A Fullwarp server, asked over its API in the place of the cluster: the same answers, as the same dataclasses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, urljoin, urlsplit
+from zoneinfo import ZoneInfo
+
+import requests
+from pydantic import TypeAdapter, ValidationError
+
+from data.errors import (
+    BadRequest,
+    FullwarpError,
+    NotFound,
+    SettingsError,
+    SourceDenied,
+    SourceError,
+    SourceGarbled,
+    SourceTimeout,
+    SourceUnreachable,
+)
+from policy.model import JobVerdict
+from policy.queries import VerdictList
+from terminal.form import UNLIMITED
+
+T = TypeVar("T")
+TIMEOUT_SECONDS = 60.0
+ZONE_HEADER = "Fullwarp-Timezone"
+_PAGE = 1000
+_ENDLESS = "time_limit_seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said, and the zone in which it writes times."""
+
+    body: Any
+    zone: ZoneInfo
+
+
+class Bearer(requests.auth.AuthBase):
+    """The token alone: without this, an entry in ~/.netrc would be sent in its place."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+class RemoteServer:
+    """One server and one token. Raises the same errors as the questions themselves, and SourceError."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._base = _checked(url)
+        self._session = requests.Session()
+        self._session.auth = Bearer(token)
+
+    def verdicts(self) -> tuple[VerdictList, ZoneInfo]:
+        """All verdicts that the token may see, page after page."""
+        answer = self._get(f"{self._base}api/v1/gpu-efficiency?limit={_PAGE}")
+        found = _as(VerdictList, answer.body.get("answer"))
+        following = answer.body["page"]["next"]
+        while following:
+            more = self._get(urljoin(self._base, following))
+            part = _as(VerdictList, more.body.get("answer"))
+            found = replace(found, verdicts=(*found.verdicts, *part.verdicts))
+            following = more.body["page"]["next"]
+        return found, answer.zone
+
+    def verdict(self, job_id: str) -> tuple[JobVerdict, ZoneInfo]:
+        answer = self._get(f"{self._base}api/v1/gpu-efficiency/{quote(job_id, safe='')}")
+        return _as(JobVerdict, answer.body), answer.zone
+
+    def _get(self, address: str) -> Answer:
+        try:
+            answer = self._session.get(address, timeout=TIMEOUT_SECONDS, allow_redirects=False)
+        except requests.Timeout as err:
+            raise SourceTimeout(f"{self._base} did not answer within {TIMEOUT_SECONDS:.0f} s") from err
+        except requests.RequestException as err:
+            raise SourceUnreachable(
+                f"{self._base} cannot be reached: {_cause(err)}", hint="See --server or FULLWARP_SERVER."
+            ) from err
+        body = _json(answer)
+        if answer.status_code == 200 and isinstance(body, dict):
+            return Answer(body, _zone(answer))
+        raise _error(self._base, answer.status_code, body)
+
+
+def _checked(url: str) -> str:
+    """The address with a slash at its end. Raises SettingsError where a token must not be sent."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError(f"--server {url[:200]!r} is no address", hint="Such as https://fullwarp.example.org/")
+    if parts.scheme == "http" and not _is_here(parts.hostname):
+        raise SettingsError(
+            f"--server {url[:200]} would send the token in the open", hint="Use https://, or a server on this host."
+        )
+    return url if url.endswith("/") else f"{url}/"
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def read_token(file: Path | None, text: str) -> str:
+    """The token of the file, else the text of FULLWARP_TOKEN. Raises SettingsError."""
+    try:
+        token = (file.read_text(encoding="utf-8") if file is not None else text).strip()
+    except (OSError, UnicodeDecodeError) as err:
+        raise SettingsError(f"--token-file {file} cannot be read: {err}") from err
+    if not token:
+        hint = "Make one: fullwarp token create; give its file with --token-file, or the token in FULLWARP_TOKEN."
+        raise SettingsError(f"--token-file {file} is empty" if file else "a server needs a token", hint=hint)
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise SettingsError("the token is not one word", hint="It begins with fullwarp_ and stands on one line.")
+    return token
+
+
+def _json(answer: requests.Response) -> Any:
+    try:
+        return answer.json()
+    except requests.JSONDecodeError:
+        return None
+
+
+def _zone(answer: requests.Response) -> ZoneInfo:
+    try:
+        return ZoneInfo(answer.headers.get(ZONE_HEADER, "UTC"))
+    except (ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def _error(base: str, status: int, body: object) -> FullwarpError:
+    """The server's own words where it has the form of the API."""
+    problem = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(problem, dict):
+        return SourceGarbled(
+            f"{base} answered {status}, and not as Fullwarp does", hint="Is it the right address, without a login?"
+        )
+    message, hint = str(problem.get("message", "")), str(problem.get("hint", ""))
+    if status in (401, 403):
+        return SourceDenied(f"{base} refuses the token: {message}", hint=hint)
+    if problem.get("code") == "not_found":
+        return NotFound(message, hint=hint)
+    if status == 400:
+        return BadRequest(message, hint=hint)
+    return SourceError(f"{base} answered {status}: {message}", hint=hint)
+
+
+def _as(kind: type[T], body: object) -> T:
+    """The body as a dataclass of this version."""
+    try:
+        return TypeAdapter(kind).validate_python(_with_infinity(body))
+    except ValidationError as err:
+        first = err.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise SourceGarbled(
+            f"the answer cannot be read: {place}: {first['msg']}", hint="Is the server of another version?"
+        ) from err
+
+
+def _with_infinity(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {
+            key: math.inf if key == _ENDLESS and item == UNLIMITED else _with_infinity(item)
+            for key, item in value.items()
+        }
+    return [_with_infinity(item) for item in value] if isinstance(value, list) else value
+
+
+def _cause(err: BaseException) -> str:
+    """The innermost reason, in one line."""
+    while err.__cause__ or err.__context__:
+        err = err.__cause__ or err.__context__ or err
+    return str(err).splitlines()[0][:200] if str(err) else type(err).__name__
