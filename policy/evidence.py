@@ -21,6 +21,7 @@ from policy.rules import Rule, rules_of
 MOST_DEVICES = 16
 _LEAST_SHOWN = timedelta(hours=1)
 _POINTS = 360
+_LEAST_STEP = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +68,17 @@ def job_evidence(viewer: Viewer, sources: Sources, job_id: str) -> JobEvidence:
     snapshot = sources.live.snapshot()
     whole = next((each for each in running_jobs(snapshot) if each.job.job_id == one.job.job_id), None)
     window = _window(one, rule, snapshot.time)
-    step = max(30.0, window.seconds / _POINTS)
+    seconds = one.verdict.window_seconds
     gpus = whole.gpus if whole is not None else ()
-    empty = JobEvidence(one, window, one.verdict.window_seconds, step, total=len(gpus))
     if whole is None or not gpus:
-        return empty
+        return JobEvidence(one, window, seconds, _LEAST_STEP, total=len(gpus))
     key = ("evidence", snapshot.version, one.job.key, rule.name)
     try:
-        devices = sources.recent.get(key, lambda: _devices(sources, snapshot, whole, rule, window, step))
+        step, devices = sources.recent.get(key, lambda: _devices(sources, snapshot, whole, rule, window))
     except SourceError:
-        return JobEvidence(one, window, one.verdict.window_seconds, step, total=len(gpus), fault="no answer")
-    shown = sorted(devices, key=lambda device: (device.mean is not None, device.mean or 0.0, device.name))
-    return JobEvidence(one, window, one.verdict.window_seconds, step, tuple(shown[:MOST_DEVICES]), len(gpus))
+        return JobEvidence(one, window, seconds, _LEAST_STEP, total=len(gpus), fault="no answer")
+    shown = sorted(devices, key=lambda device: (device.mean is None, device.mean or 0.0, device.name))
+    return JobEvidence(one, window, seconds, step, tuple(shown[:MOST_DEVICES]), len(gpus))
 
 
 def _window(one: JobVerdict, rule: Rule, now: datetime) -> Window:
@@ -91,18 +91,22 @@ def _window(one: JobVerdict, rule: Rule, now: datetime) -> Window:
 
 
 def _devices(
-    sources: Sources, snapshot: ClusterSnapshot, whole: Whole, rule: Rule, window: Window, step: float
-) -> tuple[DeviceEvidence, ...]:
+    sources: Sources, snapshot: ClusterSnapshot, whole: Whole, rule: Rule, window: Window
+) -> tuple[float, tuple[DeviceEvidence, ...]]:
+    """The step of the series, and the devices in the order of the picture."""
     nodes = frozenset(gpu.device.node for gpu in whole.gpus)
     names = [rule.metric, *([STAND_INS[rule.metric]] if rule.metric in STAND_INS else [])]
     stats = ("sum", "count", "maximum")
     asks = [SumAsk(name, rule.windows[0], stats, "" if name == rule.metric else rule.metric) for name in names]
     sums = sums_of(snapshot.gpus, sources.metrics.sums(asks, snapshot.time, nodes))
+    step = max(sums.interval_seconds or _LEAST_STEP, window.seconds / _POINTS)
     series = tuple(sources.metrics.series(tuple(names), window, Scope(nodes=nodes), step))
     uses = devices_of(whole, (rule,), sums)
     several = len(nodes) > 1
     pairs = zip(whole.gpus, uses, strict=True)
-    return tuple(_device(gpu, use, rule, sums, series, whole, window, step, several=several) for gpu, use in pairs)
+    return step, tuple(
+        _device(gpu, use, rule, sums, series, whole, window, step, several=several) for gpu, use in pairs
+    )
 
 
 def _device(

@@ -148,7 +148,7 @@ def open_store(settings: Place, *, writes: bool = False, kind: StoreKind = APPLI
         return None
     if address is None and settings.directory is not None:
         file = settings.directory / kind.file
-        if not file.exists() and not writes:
+        if not writes and not _is_there(file, kind):
             return None
         reads = not writes and (kind.has_readers or not os.access(file, os.W_OK))
         if not reads:
@@ -209,6 +209,20 @@ def _file_address(file: Path, *, read_only: bool = False) -> URL:
     if not read_only:
         return URL.create("sqlite", database=str(file))
     return URL.create("sqlite", database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"})
+
+
+def _is_there(file: Path, kind: StoreKind) -> bool:
+    """Whether the file exists. Raises SettingsError where that cannot be told: it must not look like an empty store."""
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as err:
+        raise SettingsError(
+            f"{kind.section}.directory: {file} cannot be looked at: {err.strerror}",
+            hint="Let the account that runs this enter the folder and read the file.",
+        ) from err
+    return True
 
 
 def _make(file: Path, kind: StoreKind) -> None:

@@ -33,6 +33,8 @@ PAGES = [
     ("me", {}),
     ("user", {"user": "alice"}),
     ("health", {}),
+    ("policy", {}),
+    ("policy", {"job": "100", "status": "low"}),
     ("not_found_404", {}),
 ]
 
@@ -76,7 +78,7 @@ def test_every_page_stands(web_app: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["no nodes", "one GPU", "all down"])
-@pytest.mark.parametrize("module", ["overview", "nodes", "node", "jobs", "me", "health"])
+@pytest.mark.parametrize("module", ["overview", "nodes", "node", "jobs", "me", "health", "policy"])
 def test_an_impossible_moment_is_named_and_the_page_is_of_now(web_app: Any, name: str, module: str) -> None:
     scheduler, metrics = CLUSTERS[name]()
     live = LiveCluster(scheduler, metrics, MemoryCache(), lambda: NOW, limits=(2.0, 2.0))

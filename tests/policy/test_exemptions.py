@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -83,6 +84,21 @@ def test_a_store_that_cannot_be_read_stops_who_acts_and_is_said_to_who_looks(tmp
             and bool(failing.error) == bool(error)
         )
         assert found.verdicts
+
+
+def test_a_store_that_may_not_be_looked_at_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, _ = kept(tmp_path)
+    look = Path.stat
+
+    def refused(self: Path, **options: bool) -> os.stat_result:
+        if self.name == APPLICATION.file:
+            raise PermissionError(13, "Permission denied")
+        return look(self, **options)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    with pytest.raises(SettingsError, match="cannot be looked at"):
+        exemptions_for_acts(settings, OpenedState(), NOW)
+    assert [one.name for one in verdicts(STAFF, sources(settings)).sources if one.condition == "down"] == ["exemptions"]
 
 
 def test_hours_are_counted_under_each_exemption(tmp_path: Path) -> None:
