@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO
 
 import typer
 
+from data.errors import BadRequest
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -39,6 +41,12 @@ class Screen(Protocol):
 
     def progress(self, title: str) -> AbstractContextManager[Callable[[int, int, str], None]]:
         """A bar for long work, told (done, of, what); nothing where nobody watches."""
+
+
+def require_one_form(as_json: bool, as_csv: bool) -> None:
+    """Raise BadRequest for an answer that is wanted in two forms at once."""
+    if as_json and as_csv:
+        raise BadRequest("--json and --csv are two forms of one answer", hint="Give one of them.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from commands.asked import AsJson, PartitionOption, UserOption
+from commands.asked import AsJson, PartitionOption, UserOption, require_one_form
 
 Texts = list[str] | None
 Since = Annotated[str, typer.Option(help="Begin of the range: 1h, 7d, -2h, a date or an ISO time.")]
@@ -50,6 +50,7 @@ def metrics(
     from terminal.metrics import metric_lines
     from terminal.session import require_known
 
+    require_one_form(as_json, as_csv)
     require_known("row", [by], [group.value for group in Group])
     require_known("sort", [sort.removeprefix("-")], SORTS)
     view = context.obj.view()

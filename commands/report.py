@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.asked import AsJson
+from commands.asked import AsJson, require_one_form
 from data.errors import BadRequest, FullwarpError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def report(
     from data.queries.history import report as ask
     from data.queries.history import report_query
 
+    require_one_form(as_json, as_csv)
     if digest and (to is None or digest not in ("user", "account")):
         raise BadRequest("a digest needs --digest user or --digest account, and --to FOLDER")
     view = context.obj.view()

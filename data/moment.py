@@ -31,7 +31,7 @@ def parse_moment(text: str, now: datetime, zone: tzinfo = UTC) -> datetime | Non
     if moment > now:
         raise BadRequest(f"{text[:60]!r} is in the future: {moment:%Y-%m-%d %H:%M} UTC", hint=FORMS)
     if moment.year < 2000:
-        raise BadRequest(f"{text[:60]!r} is too long ago: {moment:%Y-%m-%d}", hint=FORMS)
+        raise BadRequest(f"{text[:60]!r} is too long ago: {moment.date().isoformat()}", hint=FORMS)
     return moment
 
 

@@ -14,7 +14,8 @@ from data.queries.history import Group, ReportQuery, report_query
 from data.queries.history.asking import PARAMETERS
 from pages._address import choice_of, moment_of, text_of
 
-_TOGETHER = ("since", "until")
+# What a parameter means depends on these.
+_TOGETHER = {"since": ("since", "until"), "until": ("since", "until"), "level": ("by", "level")}
 _NOT_BY = frozenset({Group.NONE.value, Group.DAY.value, Group.WEEK_HOUR.value})
 MOST_ROWS = 1000
 
@@ -88,8 +89,7 @@ def _usable(
     for name in query:
         if name not in PARAMETERS or name in ("compare", "columns"):
             continue
-        group = _TOGETHER if name in _TOGETHER else (name,)
-        asked = {one: query[one] for one in group if one in query}
+        asked = {one: query[one] for one in _TOGETHER.get(name, (name,)) if one in query}
         try:
             _check(name, asked, now, zone)
         except BadRequest as err:

@@ -8,7 +8,7 @@ from datetime import tzinfo
 from rich.console import RenderableType
 
 from data import words
-from data.queries.history import COLUMNS, GROUP_LABELS, Report, ReportRow
+from data.queries.history import COLUMNS, GROUP_LABELS, Group, Report, ReportRow
 from data.queries.history.model import HistoryState, Value
 from terminal.tables import Column, line, table
 
@@ -25,7 +25,8 @@ def report_lines(found: Report, zone: tzinfo, width: int, limit: int) -> Iterato
     heads = [Column(COLUMNS[name].label, True, name not in NARROW) for name in names]
     shown = found.rows[:limit]
     label = GROUP_LABELS[found.query.by]
-    rows = [(_label(row), *cells(row, names, found.currency)) for row in (*shown, found.total)]
+    groups = () if found.query.by is Group.NONE else shown
+    rows = [(_label(row), *cells(row, names, found.currency)) for row in (*groups, found.total)]
     yield table([Column(label), *heads], rows, width)
     yield line(range_words(found, zone))
     if found.groups > len(shown):

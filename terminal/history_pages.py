@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from data import words
 from data.efficiency.hours import GpuHours
-from data.queries.history import COLUMNS, GROUP_LABELS, Report
+from data.queries.history import COLUMNS, GROUP_LABELS, Group, Report
 from data.queries.history.digest import Digest
 from data.queries.history.model import Trend
 from terminal.history import cells, range_words, shown_columns, value_text
@@ -41,6 +41,7 @@ def _templates() -> Environment:
 def report_html(found: Report, trend: Trend, zone: tzinfo, made_at: datetime) -> str:
     """A report as one HTML file."""
     names = shown_columns(found.query.columns)
+    rows = () if found.query.by is Group.NONE else found.rows[:MOST_ROWS]
     return (
         _templates()
         .get_template("report.html.j2")
@@ -49,10 +50,8 @@ def report_html(found: Report, trend: Trend, zone: tzinfo, made_at: datetime) ->
             group=GROUP_LABELS[found.query.by],
             range=range_words(found, zone),
             columns=[COLUMNS[name] for name in names],
-            rows=[
-                ((row.level or 1) - 1, row.label, cells(row, names, found.currency)) for row in found.rows[:MOST_ROWS]
-            ],
-            left_out=max(0, found.groups - min(len(found.rows), MOST_ROWS)),
+            rows=[((row.level or 1) - 1, row.label, cells(row, names, found.currency)) for row in rows],
+            left_out=max(0, found.groups - len(rows)) if rows else 0,
             total=cells(found.total, names, found.currency),
             parts=parts_of(found.total.hours),
             bars=bars_of(trend),

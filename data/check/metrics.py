@@ -50,7 +50,8 @@ def answers(kind: str, health: SourceHealth) -> Check:
         fix = (health.hint,) if health.hint else ()
         return Check(SUBJECT, Verdict.PROBLEM, f"no usable answer through {kind}: {health.error or 'unknown'}", fix)
     speed = "" if health.latency_seconds is None else f" in {health.latency_seconds:.2f} s"
-    return Check(SUBJECT, Verdict.OK, f"{kind} {health.version or '(version not told)'} answers{speed}")
+    who = kind if health.version == kind else f"{kind} {health.version or '(version not told)'}"
+    return Check(SUBJECT, Verdict.OK, f"{who} answers{speed}")
 
 
 def exporters(health: SourceHealth, cluster: str, settings: MetricsSettings) -> Iterator[Check]:

@@ -175,6 +175,9 @@ def test_a_past_moment_is_shown_as_such_and_stays_what_it_was(run: Run) -> None:
         (["--demo", "job", "9" * 40], 2, ["999"]),
         (["--demo", "status", "--at", "tomorrow"], 2, ["'tomorrow' is not a time", "-2h"]),
         (["--demo", "status", "--at", "2999-01-01"], 2, ["in the future"]),
+        (["--demo", "status", "--at", "0001-01-01"], 2, ["too long ago: 0001-01-01"]),
+        (["--demo", "metrics", "--json", "--csv"], 2, ["two forms of one answer"]),
+        (["check"], 2, ["No settings file was found", "fullwarp check --init"]),
         (["--demo", "status", "--at", "-9999999w"], 2, ["-9999999w"]),
         (["--demo", "jobs", "--sort", "color"], 2, ["'color'", "utilization"]),
         (["--demo", "jobs", "--limit", "0"], 2, ["limit"]),
@@ -193,7 +196,9 @@ def test_an_error_is_a_line_with_what_to_do(run: Run, arguments: list[str], code
 
 def test_the_demo_needs_no_file_and_is_not_disturbed_by_one(run: Run) -> None:
     Path("fullwarp.toml").write_text("nonsense = [")
-    assert run("--demo", "check")[0] in (0, 1)  # 1: the simulated cluster has faults of its own
+    code, out, err = run("--demo", "check")
+    assert code in (0, 1) and err == ""  # 1: the simulated cluster has faults of its own
+    assert "Metrics: simulated answers" in out
     assert run("check")[0] == 2
 
 

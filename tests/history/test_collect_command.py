@@ -14,18 +14,9 @@ from data.errors import SettingsError
 from data.history.state import PassNumbers
 from data.history.store import writing
 from terminal.collecting import pass_lines
+from tests.history.small_csv import HEAD, MAP
 
-CSV = "id,begin,end,gpus,util,who\n1,2026-02-01T10:00,2026-02-01T12:00,2,0.5,alice\n"
-MAP = """
-[columns]
-cluster = {value = "c"}
-job_id = "id"
-start_time = "begin"
-end_time = "end"
-gpu_count = "gpus"
-gpu_utilization = "util"
-user = "who"
-"""
+CSV = HEAD + "1,2026-02-01T10:00,2026-02-01T12:00,2,0.5,alice\n"
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from data.history.csv_import import Imported, import_csv
 from data.history.csv_map import FIELDS, read_map
 from data.history.store import HistoryStore, writing
 from settings import HistorySettings, Settings
+from tests.history.small_csv import HEAD, MAP
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TRACE = """
@@ -35,16 +36,6 @@ gpu_utilization = {column = "acc_utilization_avg", scale = 0.01}
 gpu_memory_used_bytes = {column = "acc_mem_used_avg", scale = 1048576}
 state = "state"
 """
-SMALL = """
-[columns]
-cluster = {value = "c"}
-job_id = "id"
-start_time = "begin"
-end_time = "end"
-gpu_count = "gpus"
-gpu_utilization = "util"
-user = "who"
-"""
 
 
 def run(tmp_path: Path, csv_path: Path, map_text: str) -> Imported:
@@ -54,8 +45,8 @@ def run(tmp_path: Path, csv_path: Path, map_text: str) -> Imported:
 
 
 def small(tmp_path: Path, *rows: str) -> Imported:
-    (tmp_path / "jobs.csv").write_text("id,begin,end,gpus,util,who\n" + "\n".join(rows) + "\n")
-    return run(tmp_path, tmp_path / "jobs.csv", SMALL)
+    (tmp_path / "jobs.csv").write_text(HEAD + "\n".join(rows) + "\n")
+    return run(tmp_path, tmp_path / "jobs.csv", MAP)
 
 
 def opened(tmp_path: Path) -> HistoryStore:
@@ -122,7 +113,7 @@ def test_utilization_above_one_is_flagged_and_out_of_the_mean(tmp_path: Path) ->
 
 def test_a_job_that_slurm_told_of_with_its_submit_time_is_not_doubled(tmp_path: Path) -> None:
     small(tmp_path, "1,2026-02-01T10:00,2026-02-01T12:00,2,0.5,alice")
-    with_submit = SMALL + 'submit_time = "who"\n'
+    with_submit = MAP + 'submit_time = "who"\n'
     (tmp_path / "jobs.csv").write_text(
         "id,begin,end,gpus,util,who\n1,2026-02-01T10:00,2026-02-01T12:00,2,,2026-01-31\n"
     )
@@ -135,11 +126,11 @@ def test_a_job_that_slurm_told_of_with_its_submit_time_is_not_doubled(tmp_path: 
     [
         ("[columns", "not TOML"),
         ("[columns]\njob_id = 'id'\n", "lacks start_time, cluster, end_time or elapsed_seconds"),
-        (SMALL + "colour = 'x'\n", "no field of a job: colour"),
-        (SMALL + "qos = 'nothing'\n", "no column 'nothing'"),
-        (SMALL + "qos = {columm = 'x'}\n", "columns.qos.columm"),
-        ("timezone = 'Mars'\n" + SMALL, "timezone"),
-        ("where = 3\n" + SMALL, "where"),
+        (MAP + "colour = 'x'\n", "no field of a job: colour"),
+        (MAP + "qos = 'nothing'\n", "no column 'nothing'"),
+        (MAP + "qos = {columm = 'x'}\n", "columns.qos.columm"),
+        ("timezone = 'Mars'\n" + MAP, "timezone"),
+        ("where = 3\n" + MAP, "where"),
     ],
 )
 def test_a_map_that_cannot_be_used_says_what_is_wrong(text: str, why: str) -> None:
@@ -151,7 +142,7 @@ def test_a_map_that_cannot_be_used_says_what_is_wrong(text: str, why: str) -> No
 
 def test_times_without_a_zone_are_those_of_the_map(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("id,begin,end,gpus,util,who\n1,2026-07-01T10:00,2026-07-01T12:00,1,1,a\n")
-    run(tmp_path, tmp_path / "jobs.csv", 'timezone = "Europe/Berlin"\n' + SMALL)
+    run(tmp_path, tmp_path / "jobs.csv", 'timezone = "Europe/Berlin"\n' + MAP)
     (row,) = opened(tmp_path).read("jobs", date(2026, 7, 1)).to_pylist()
     assert row["start_time"] == datetime(2026, 7, 1, 8, tzinfo=UTC)
 
@@ -160,9 +151,9 @@ def test_times_without_a_zone_are_those_of_the_map(tmp_path: Path) -> None:
 def test_a_file_that_is_no_csv_is_refused_in_words(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "jobs.csv").write_bytes(content)
     with pytest.raises(BadRequest):
-        run(tmp_path, tmp_path / "jobs.csv", SMALL)
+        run(tmp_path, tmp_path / "jobs.csv", MAP)
     with pytest.raises(BadRequest, match="cannot be read"):
-        run(tmp_path, tmp_path / "none.csv", SMALL)
+        run(tmp_path, tmp_path / "none.csv", MAP)
 
 
 def test_every_field_has_a_help_for_the_reference() -> None:

@@ -9,17 +9,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import orjson
 import pyarrow.parquet as pq
 import pytest
 from flask import g
+from typer.testing import CliRunner
 
+import cli
 from app import open_app
 from components.history_words import hours_words
 from data.model import Role, Viewer
 from data.queries.history import DEFAULT_COLUMNS, report
 from pages._by_and_by import some_of
 from pages._efficiency_address import parse_efficiency_address
+from terminal.session import View
 from tests.components.test_node_parts import text_of
 from tests.queries.history.attempts import COLLECTED, MONDAY, Attempt, sources_of, write
 from tests.services.web import PREFIX, USER
@@ -89,13 +94,33 @@ def exported(web_app: Any, who: str, form: str = "csv", **query: str) -> Any:
     )
 
 
+def printed(behind: Any, monkeypatch: pytest.MonkeyPatch, *words: str) -> str:
+    """What the terminal prints of the same week from the same history."""
+    view = View(behind, STAFF, ZoneInfo("UTC"), None)
+    monkeypatch.setattr("terminal.session.open_view", lambda *_, **__: view)
+    done = CliRunner().invoke(cli.program, ["report", "--since", WEEK["since"], "--until", WEEK["until"], *words])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout
+
+
 @pytest.mark.parametrize("by", ["user", "job"])
-def test_page_function_and_exports_give_the_same_numbers(web_app: Any, behind: Any, by: str) -> None:
+def test_page_api_terminal_function_and_exports_give_the_same_numbers(
+    web_app: Any, behind: Any, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     query = replace(asked(by=by).table, columns=DEFAULT_COLUMNS)
     truth = {row.label if by == "job" else row.key: row for row in report(STAFF, behind, query).rows}
     lines = list(csv.DictReader(io.StringIO(exported(web_app, SAM, by=by).text)))
     parquet = pq.read_table(io.BytesIO(exported(web_app, SAM, "parquet", by=by).data)).to_pylist()
     assert len(lines) == len(parquet) == len(truth) > 1
+    words = ("--by", by, "--sort", query.sort)
+    assert list(csv.DictReader(io.StringIO(printed(behind, monkeypatch, *words, "--csv", "--compare")))) == lines
+    answer = orjson.loads(printed(behind, monkeypatch, *words, "--json"))
+    told = {row["label"]: row["values"] for row in answer["rows"]}
+    assert told == {row.label: dict(row.values) for row in truth.values()}
+    api = web_app.server.test_client().get(
+        f"{PREFIX}api/v1/reports/{by}", query_string=WEEK, headers={"X-Remote-User": SAM}
+    )
+    assert {row["label"]: row["values"] for row in api.json["answer"]["rows"]} == told
     for line, row in zip(lines, parquet, strict=True):
         expected = truth[line[by]]
         for name in ("gpu_hours_allocated", "gpu_hours_idle", "utilization", "wait_p50_seconds", "previous_jobs"):

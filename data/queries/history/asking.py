@@ -59,7 +59,7 @@ def report_query(parameters: Parameters, now: datetime, zone: tzinfo = UTC) -> R
         until,
         query.by,
         query.filter,
-        account_level=_whole("level", one["level"], 1, 100),
+        account_level=_level(query.by, one["level"]),
         columns=_columns(words["columns"]) or query.columns,
         sort=_sort(one["sort"]) or query.sort,
         limit=_whole("limit", one["limit"], 1, MOST_ROWS),
@@ -151,6 +151,13 @@ def _columns(words: list[str]) -> tuple[str, ...]:
 
 def _sort(text: str) -> str:
     return text if not text else ("-" * text.startswith("-")) + _known("sort", text.lstrip("-"), (*COLUMNS, "name"))
+
+
+def _level(by: Group, text: str) -> int | None:
+    level = _whole("level", text, 1, 100)
+    if level is not None and by is not Group.ACCOUNT:
+        raise BadRequest(f"level={level} is one of the account tree, and this is by {by.value}", hint="Ask by account.")
+    return level
 
 
 def _whole(name: str, text: str, least: int, most: int) -> int | None:

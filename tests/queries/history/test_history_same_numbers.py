@@ -66,6 +66,15 @@ def test_query_json_csv_parquet_and_html_say_the_same(place):
     assert not [word for word in ("http://", "https://", "<link", "@import", "src=") if word in page]
 
 
+def test_all_together_is_one_row_below_its_head(place):
+    run(place, "--by", "none", "--html", str(place / "all.html"))
+    assert [line.split()[1] for line in run(place, "--by", "none").splitlines() if line.startswith("All")] == [
+        "Jobs",
+        "4",
+    ]
+    assert (place / "all.html").read_text().count("<td>All</td>") == 1
+
+
 def test_the_terminal_shows_names_that_are_safe_and_what_is_not_measured(place):
     text = run(place, "--by", "account", "--where", "account=law")
     assert "law" in text
@@ -107,6 +116,8 @@ def test_digests_are_written_for_each_user_under_safe_names(place):
         (("--sort", "speed"), "sort=speed"),
         (("--since", "never"), "since"),
         (("--level", "0"), "level=0"),
+        (("--level", "1"), "this is by user"),
+        (("--json", "--csv"), "two forms of one answer"),
         (("--digest", "user"), "--to"),
     ],
 )
