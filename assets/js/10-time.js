@@ -1,4 +1,5 @@
 // Clock times in the viewer's zone and ages that count on, so that data age is true between two refreshes.
+// On a page of the past, what had begun by then is as old as it was then; only answers that came later count from now.
 (function () {
   "use strict";
   var two = function (n) { return (n < 10 ? "0" : "") + n; };
@@ -26,7 +27,7 @@
   function setText(element, text) { if (element.textContent !== text) element.textContent = text; }
 
   function refresh() {
-    var now = new Date();
+    var now = new Date(), then = window.fwTimeTravel && window.fwTimeTravel.moment();
     document.querySelectorAll("time.fw-time[datetime]").forEach(function (element) {
       var date = new Date(element.getAttribute("datetime"));
       if (isNaN(date)) return;
@@ -39,7 +40,7 @@
     document.querySelectorAll("[data-since]").forEach(function (element) {
       var since = Number(element.getAttribute("data-since"));
       if (!since) return;
-      setText(element, age(now / 1000 - since));
+      setText(element, age((then && since * 1000 <= then ? then : now) / 1000 - since));
       var limit = Number(element.getAttribute("data-old-after")), holder = element.closest(".fw-asof");
       if (limit && holder) holder.classList.toggle("fw-is-stale", now / 1000 - since > limit);
     });

@@ -17,6 +17,16 @@
     return window.fwPrefix() + path + (at ? (path.indexOf("?") < 0 ? "?" : "&") + "at=" + encodeURIComponent(at) : "");
   };
 
+  // The same address at the moment that the page shows: from page to page the moment stays, and "Back to now" leaves it.
+  var WITH_MOMENT = ["", "nodes", "jobs", "users", "me", "metrics", "efficiency", "policy", "health"];
+  window.fwStay = function (href) {
+    var url = new URL(href, location.href), inside = url.pathname.slice(window.fwPrefix().length).split("/")[0];
+    if (!document.documentElement.hasAttribute("data-past") || !window.fwMoment() || url.searchParams.has("at")) return href;
+    if (url.origin !== location.origin || url.pathname.indexOf(window.fwPrefix()) || WITH_MOMENT.indexOf(inside) < 0) return href;
+    url.searchParams.set("at", window.fwMoment());
+    return url.pathname + url.search + url.hash;
+  };
+
   // The page's own clock; false where no page ticks. Each page has one of its own name: Dash complains of callbacks
   // that share an input and whose other inputs stand on another page.
   window.fwTick = function (changes) {

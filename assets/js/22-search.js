@@ -77,7 +77,7 @@
     field().blur();
     document.documentElement.removeAttribute("data-searching");
     if (item.filter) window.dash_clientside.set_props("filter-text", { data: item.filter });
-    else window.fwGo(item.href);
+    else window.fwGo(window.fwStay(item.href));
   }
 
   function enter() {

@@ -132,18 +132,27 @@
     show: function (frame) {
       shown = frame && frame.at ? Date.parse(frame.at) : null;
       draw();
+      window.fwTime.refresh();
       if (!playing) return;
       if (!shown) stop(); else { clearTimeout(playing); playing = setTimeout(next, 1200); }
     },
+    moment: function () { return window.fwMoment() ? shown : null; },
     toggle: function () { opened = !opened || Boolean(shown); draw(); if (!holder().hidden) parts.range.focus(); },
     step: move
   };
 
+  // Links keep the moment, in this tab and in others.
+  function stay(event) {
+    var link = event.target.closest("a[href]"), href = link ? link.getAttribute("href") : "#";
+    if (href[0] === "#" || window.fwStay(href) === href) return;
+    event.preventDefault(); event.stopPropagation();
+    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) window.open(window.fwStay(href), "_blank");
+    else window.fwGo(window.fwStay(href));
+  }
+
+  document.addEventListener("auxclick", function (event) { if (event.button === 1) stay(event); }, true);
   document.addEventListener("click", function (event) {
     if (event.target.closest("#time")) window.fwTimeTravel.toggle();
-    var link = event.target.closest("a.fw-nav-link");
-    if (!link || !shown || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault(); event.stopPropagation();   // from page to page the moment stays
-    window.fwGo(link.getAttribute("href") + "?at=" + encodeURIComponent(window.fwMoment()));
+    stay(event);
   }, true);
 })();

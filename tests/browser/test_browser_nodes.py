@@ -284,6 +284,24 @@ def test_the_reason_is_in_words_and_its_author_is_for_staff(web: Web, look: Look
     assert "fell off the bus" in said[USER] and "operator" not in said[USER]
 
 
+def test_in_the_past_ages_are_those_of_then_and_links_keep_the_moment(web: Web, look: Look) -> None:
+    show(web, whole())
+    page = look().open(web.url + "nodes/h003?at=2026-03-01T18:00:30Z", "html[data-past] #node-side .fw-context")
+    expect(page.locator("#node-side .fw-context")).to_contain_text("for 1\u00a0d\u00a06\u00a0h")
+    page.click(".fw-crumb a")
+    page.wait_for_url("**/nodes?at=2026-03-01T18*")
+    page.wait_for_selector("html[data-past] .fw-grid .ag-row")
+    page.keyboard.press("/")
+    page.keyboard.type("h002")
+    page.wait_for_selector("#search-list [role=option]")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/nodes/h002?at=2026-03-01T18*")
+    page.click("#time-bar button:has-text('Back to now')")
+    page.wait_for_url("**/nodes/h002")
+    page.click(".fw-nav a:has-text('Nodes')")
+    page.wait_for_url("**/nodes")
+
+
 def test_staff_copy_the_lines_that_give_a_missing_metric(web: Web, look: Look) -> None:
     show(web, whole())
     page = open_page(web, look(), "health")
