@@ -62,7 +62,7 @@ class Question:
 
     @property
     def state(self) -> HistoryState:
-        return state_of(self.viewer, self.reading)
+        return state_of(self.viewer, self.reading, by_node=self.query.by is Group.NODE or bool(self.query.filter.nodes))
 
     @property
     def tables(self) -> Tables:

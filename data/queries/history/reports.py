@@ -9,8 +9,9 @@ from data.errors import BadRequest
 from data.model import Role, Viewer
 from data.queries.history.grouping import Place, Sums, ordered
 from data.queries.history.groups import COLUMNS, IN_TIME, Group
-from data.queries.history.model import Report, ReportQuery, ReportRow, Value, WaitRow
+from data.queries.history.model import HistoryState, Report, ReportQuery, ReportRow, Value, WaitRow
 from data.queries.history.question import Question, ask
+from data.queries.history.state import NO_NODE
 from data.queries.history.summing import Summed, summed
 from data.queries.history.values import values_of
 from data.queries.history.waits import waits_of
@@ -48,7 +49,13 @@ def report_of(question: Question) -> Report:
     rows = tuple(row_of(query, found, place, waits.get(place)) for place in shown)
     if query.by is Group.NONE and found.groups:
         rows = (total,)
-    return Report(query, rows, total, found.groups, of_all, question.state, question.currency)
+    return Report(query, rows, total, found.groups, of_all, _state(question, found), question.currency)
+
+
+def _state(question: Question, found: Summed) -> HistoryState:
+    state = question.state
+    is_nowhere = question.query.by is Group.NODE and not all(place.key for place in found.rows)
+    return replace(state, notes=(*state.notes, NO_NODE)) if is_nowhere else state
 
 
 def _compared(found: Report, before: Summed) -> Report:

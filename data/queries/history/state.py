@@ -10,8 +10,11 @@ from data.model import Viewer
 from data.queries.history.model import HistoryState
 from data.queries.history.reading import Reading
 
+BY_NODE = "Of nodes only GPU-hours are known: other columns are empty, and jobs without GPUs are not counted."
+NO_NODE = "Under (none) are jobs on several nodes that ended before the collector first saw which GPUs they held."
 
-def state_of(viewer: Viewer, reading: Reading) -> HistoryState:
+
+def state_of(viewer: Viewer, reading: Reading, *, by_node: bool = False) -> HistoryState:
     """The days of which there are hours, when the newest row was written, and what was left out."""
     days = [*reading.usage.days, *reading.jobs.days]
     inside = [day for day in days if reading.span.since.date() <= day <= reading.span.until.date()]
@@ -23,7 +26,7 @@ def state_of(viewer: Viewer, reading: Reading) -> HistoryState:
         collected_at=max(written, default=None),
         damaged_files=len(damaged),
         damaged=damaged if viewer.is_staff else (),
-        notes=_notes(reading, inside, len(damaged)),
+        notes=(*_notes(reading, inside, len(damaged)), *([BY_NODE] if by_node and inside else [])),
     )
 
 

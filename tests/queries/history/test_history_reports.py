@@ -29,6 +29,7 @@ from data.queries.history import (
     user_history,
     week_hours,
 )
+from data.queries.history.state import BY_NODE, NO_NODE
 from tests.queries.history.attempts import COLLECTED, Attempt, asked, at, put, sources_of, write
 
 STAFF = Viewer("root", Role.STAFF)
@@ -224,6 +225,14 @@ def test_hours_are_split_by_node_and_what_is_not_is_none(sources):
     assert allocated(found) == {"gpu01": 44, "gpu02": 10}
     assert found.total.values["jobs"] == 6
     assert found.rows[0].values["sm_activity"] is None
+    assert BY_NODE in found.state.notes and NO_NODE not in found.state.notes
+
+
+def test_jobs_of_which_nobody_saw_the_nodes_are_said(tmp_path):
+    sources = sources_of(write(tmp_path, [Attempt(1, 0, 10, gpus=16, nodes=("",))]))
+    found = report(STAFF, sources, asked(0, 24, by=Group.NODE))
+    assert [(row.label, row.hours.allocated) for row in found.rows] == [("(none)", 160)]
+    assert NO_NODE in found.state.notes
 
 
 def test_applications_are_put_together_without_their_numbers(sources):
