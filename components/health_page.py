@@ -92,7 +92,8 @@ def health_page(found: HealthAnswer, *, refresh_seconds: float) -> Component:
 def _head(found: HealthAnswer) -> str:
     states = found.health.sources
     good = sum(state.condition is SourceCondition.OK for state in states)
-    return f"{good} of {count(len(states), 'source')} answer" if states else "no source is known"
+    asked = " now about that moment; how they were then is not recorded" if found.health.snapshot.is_past else ""
+    return f"{good} of {count(len(states), 'source')} answer{asked}" if states else "no source is known"
 
 
 def _body(found: HealthAnswer) -> list[Component]:
@@ -140,7 +141,10 @@ def _timing(state: SourceState) -> list[tuple[str, Any]]:
 
 
 def _kind(state: SourceState, health: Health) -> list[tuple[str, Any]]:
-    facts: list[tuple[str, Any]] = [("Read through", state.kind), ("Version", state.version or "not told")]
+    facts: list[tuple[str, Any]] = [("Read through", state.kind)]
+    if health.snapshot.is_past:
+        return facts
+    facts.append(("Version", state.version or "not told"))
     if state.name == "metrics":
         facts.append(("Exporters", ", ".join(state.dialects) or "none found"))
         if health.interval_seconds:
@@ -189,7 +193,7 @@ def _check(check: Check) -> list[Any]:
 
 
 def _missing(health: Health) -> Component:
-    """Metrics that nobody measures here, with what each would say."""
+    """Metrics that nobody measures here, with what each would say. Nobody records it for a moment of the past."""
     known = [name for name in health.missing if name in METRICS]
     rows = [html.Li([html.B(label(name)), html.Span(METRICS[name].help)]) for name in known]
     body = (
@@ -199,6 +203,8 @@ def _missing(health: Health) -> Component:
     )
     if not any(state.name == "metrics" and state.condition is SourceCondition.OK for state in health.sources):
         body = html.P("Not known while the GPU metrics do not answer.", className="fw-quiet")
+    if health.snapshot.is_past:
+        body = html.P("Not recorded for a past moment.", className="fw-quiet")
     return _panel("Not measured here", count(len(known), "metric") if known else "", body)
 
 

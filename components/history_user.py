@@ -51,7 +51,10 @@ class UserMonth:
 
 
 def history_month(month: UserMonth) -> list[Any]:
-    """The panels, and the data of their figure."""
+    """The panels, and the data of their figure; one panel that says so for a user who held no GPU."""
+    if not month.found.total.hours.allocated:
+        none = html.P("No job held a GPU in this time.", className="fw-quiet")
+        return [panel("Last 30 days", [none, *_remarks(month)])]
     figure = trend_figure(month.found.trend, month.query.since, month.query.until, month.address, month.zone)
     plot = figure_panel("trend", "GPU-hours", figure, note=f"per {month.found.trend.step}")
     return [

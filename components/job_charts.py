@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dash import dcc, html
@@ -40,7 +41,7 @@ def chart_panel(series: JobSeries, *, is_hidden: bool, shows_all: bool) -> Compo
         ],
         className="fw-chart-legend",
     )
-    charts = html.Div(id="job-charts", className="fw-charts")
+    charts = html.Div(id="job-charts", className="fw-charts", style=room_of(len(series.devices)))
     return html.Section(
         [
             html.Div(head, className="fw-panel-head"),
@@ -54,6 +55,11 @@ def chart_panel(series: JobSeries, *, is_hidden: bool, shows_all: bool) -> Compo
         className="fw-panel",
         hidden=is_hidden,
     )
+
+
+def room_of(charts: int) -> dict[str, int]:
+    """The rows that so many charts fill, four or (on a phone) two to a row: nothing moves when they are drawn."""
+    return {"--fw-rows": math.ceil(charts / 4), "--fw-rows-narrow": math.ceil(charts / 2)} if charts else {}
 
 
 def chart_note(series: JobSeries) -> list[Any]:

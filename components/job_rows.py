@@ -162,12 +162,19 @@ def _finished(row: FinishedRow, base: str) -> list[Any]:
     job = row.job
     source = "" if row.source is UseSource.NONE or row.utilization is None else row.source.value
     return [
-        ratio_cell(row.utilization, note=source) if row.gpus else html.Span(DASH, title="held no GPU"),
+        _mean_utilization(row, source),
         _elapsed(job, job.elapsed_seconds),
         DASH if row.wait_seconds is None else duration(row.wait_seconds),
         _nodes(job, base),
         DASH if job.end_time is None else moment(job.end_time),
     ]
+
+
+def _mean_utilization(row: FinishedRow, source: str) -> Any:
+    """As accounting keeps it: a dash here says nothing of what the metrics server measured."""
+    if row.gpus and row.utilization is None:
+        return html.Span(DASH, title="Slurm's accounting does not keep it: see the job's own page")
+    return ratio_cell(row.utilization, note=source) if row.gpus else html.Span(DASH, title="held no GPU")
 
 
 def elapsed_of_limit(row: JobRow) -> str:

@@ -53,7 +53,8 @@ def _ahead(before: Ahead) -> str:
         return "not known: Slurm gives no priority"
     if before.jobs == 0:
         return "no job of a higher priority in its partition"
-    gpus = f", which ask for {count(before.gpus, 'GPU')}" if before.gpus else ""
+    asks = "which asks" if before.jobs == 1 else "which ask"
+    gpus = f", {asks} for {count(before.gpus, 'GPU')}" if before.gpus else ""
     return f"{count(before.jobs, 'job')} of a higher priority in its partition{gpus}"
 
 

@@ -11,6 +11,7 @@ from components.attention import AttentionRow
 from components.elements import age, icon, moment
 from components.node_words import flag_words, state_meaning
 from components.overview_attention import attention_rows
+from data.efficiency.mig import slice_profile
 from data.model import Job, Node
 from data.node_rows import NodeDetail
 from data.words import count, duration, number
@@ -41,8 +42,9 @@ def _job(job: Job, detail: NodeDetail, base: str) -> list[Any]:
     state = "" if job.is_running else f", {job.state.lower()}"
     said = [html.Div(title, className="fw-title"), html.Div(context + state, className="fw-context")]
     known = number(amount) if amount is not None else "–"
-    noun = "GPU here" if amount == 1 else "GPUs here"
-    held = html.Div([html.B(known), html.Div(noun, className="fw-what")], className="fw-count")
+    noun = "slice" if part is not None and slice_profile(part.gpu_type) else "GPU"
+    what = html.Div(f"{noun if amount == 1 else noun + 's'} here", className="fw-what")
+    held = html.Div([html.B(known), what], className="fw-count")
     return [icon("play") if job.is_running else icon("clock"), html.Div(said), held]
 
 

@@ -39,7 +39,7 @@ def runaway_panel(jobs: Sequence[Job], *, is_staff: bool) -> Component:
 def _table(jobs: Sequence[Job]) -> Component:
     head = html.Thead(html.Tr([html.Th(text, scope="col") for text in _HEADS]))
     body = html.Tbody([_row(job) for job in jobs])
-    table = html.Table([head, body], className="fw-plain-table")
+    table = html.Table([head, body], className="fw-plain-table fw-runaway")
     label = {"aria-label": "Runaway jobs"}
     return html.Div(table, className="fw-scroll", tabIndex="0", role="region", **label)
 

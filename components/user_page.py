@@ -17,7 +17,9 @@ from components.kpis import Kpi, kpi_panel
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from components.user_month import month_panel
+from data.efficiency.mig import slice_profile
 from data.queries.job_list import Show
+from data.queries.jobs import JobRow
 from data.queries.users import UserNow, UserPast
 from data.words import count, duration, number, of, percent
 
@@ -147,24 +149,36 @@ def _kpis(now: UserNow) -> list[Kpi]:
     shares = [(row.utilization, row.gpus_measured) for row in whole if row.utilization is not None]
     mean = sum(value * amount for value, amount in shares) / measured if measured and shares else None
     asked = sum((row.gpus or 0) * row.job.array_task_count for row in now.pending)
+    slices = sum(map(_slices, known))
     nodes = len({name for row in now.running for name in row.job.nodes})
     return [
         Kpi("Running", number(len(now.running)), "jobs", f"on {count(nodes, 'node')}" if nodes else ""),
-        Kpi("GPUs held", number(held), "", f"of {count(len(known), 'job')}" if held else ""),
+        Kpi("GPUs held", number(held - slices), "", _holders(len(known), slices) if held else ""),
         Kpi(
             "Held, idle",
             number(idle) if measured or not held else DASH,
             "",
-            _measured(measured, held),
+            _measured(measured, held, slices),
             ("waste", "waste") if idle else None,
         ),
-        Kpi("Mean UTIL now", DASH if mean is None else percent(mean), "", _measured(measured, held)),
+        Kpi("Mean UTIL now", DASH if mean is None else percent(mean), "", _measured(measured, held, slices)),
         Kpi("Waiting", number(_tasks(now)), "", f"ask for {count(asked, 'GPU')}" if asked else ""),
     ]
 
 
-def _measured(measured: int, held: int) -> str:
-    return of(measured, held, "GPU") + " measured" if held else "no GPU held"
+def _slices(row: JobRow) -> int:
+    """MIG slices of a job, which are no GPUs."""
+    types = row.job.allocated.gpus_by_type
+    return sum(amount for kind, amount in types.items() if slice_profile(kind))
+
+
+def _holders(jobs: int, slices: int) -> str:
+    return (f"and {count(slices, 'slice')}, " if slices else "") + f"of {count(jobs, 'job')}"
+
+
+def _measured(measured: int, held: int, slices: int) -> str:
+    noun = "slice" if held == slices else "device" if slices else "GPU"
+    return of(measured, held, noun) + " measured" if held else "no GPU held"
 
 
 def _running(view: UserView) -> Component:

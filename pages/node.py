@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
 import dash
-from dash import ClientsideFunction, Input, Output, State, clientside_callback, dcc, html
+from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
-from components.elements import panel_state
 from components.node_page import NodeAnswer, NodeParts, node_page, node_parts
-from components.page_states import unavailable
+from components.page_states import not_there, unavailable
 from components.shell import frame_data
 from data.errors import FullwarpError, NotFound
+from data.queries.job_context import nearest
+from data.queries.jobs import Found
 from data.queries.live import snapshot
 from pages._node_address import NodeAsked, node_answer, parse_node_address
 from pages._request import backing, now, viewer
@@ -30,7 +32,7 @@ def layout(name: str = "", **query: str) -> Component:
     try:
         return node_page(_answer(asked), refresh_seconds=settings.refresh_seconds)
     except NotFound as err:
-        return _not_found(str(err), err.hint)
+        return _not_found(asked.name, str(err))
     except FullwarpError as err:
         return unavailable("Node", "The node cannot be shown now", [str(err), err.hint])
 
@@ -40,21 +42,16 @@ def _answer(asked: NodeAsked) -> NodeAnswer:
     return node_answer(asked, viewer(), backing().sources, nodes_href=f"{base}nodes", jobs_base=f"{base}jobs/")
 
 
-def _not_found(title: str, hint: str) -> Component:
-    """The nearest names are in the hint, and a link to the list that holds the others."""
-    link = html.A("All nodes", href=dash.get_relative_path("/nodes"), className="fw-button fw-go")
-    inside = panel_state("empty", "none", title, [hint], [link])
-    return html.Section(
-        [html.H1("Node not found", className="fw-sr"), inside, dcc.Store(id="frame", data=_frame())],
-        className="fw-panel",
-    )
-
-
-def _frame() -> dict[str, Any] | None:
-    try:
-        return frame_data(snapshot(viewer(), backing().sources))
-    except FullwarpError:
-        return None
+def _not_found(name: str, title: str) -> Component:
+    """The nearest names, and the list that holds all others."""
+    frame: dict[str, Any] | None = None
+    near: list[Found] = []
+    with suppress(FullwarpError):
+        frame = frame_data(snapshot(viewer(), backing().sources))
+        near = [hit for hit in nearest(viewer(), backing().sources, name) if hit.kind == "node"] if name.strip() else []
+    lines = ["Nodes are named as Slurm names them."]
+    base = dash.get_relative_path("/")
+    return not_there("Node not found", title, lines, near, base, frame, ("All nodes", f"{base}nodes"))
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped

@@ -68,6 +68,7 @@
     var target = box();
     if (!target) return;
     target.replaceChildren();
+    if (!shown) target.removeAttribute("style");   // the room that was kept for them
     target.dataset.few = shown && shown.rows.length < 4 ? String(shown.rows.length) : "";
     target.tabIndex = shown ? 0 : -1;
     target.setAttribute("role", "group");

@@ -72,8 +72,10 @@ def nearest(viewer: Viewer, sources: Sources, text: str, most: int = 5) -> tuple
     users = sorted({job.user for job in seen.values() if job.user})
     ids = get_close_matches(text[:100], list(seen), most, 0.6)
     names = get_close_matches(text[:100], users, most, 0.6)
+    nodes = {node.name: node.state.display for node in whole.nodes}
+    hosts = get_close_matches(text[:100], list(nodes), most, 0.6)
     hits = [Found("job", name, seen[name].name) for name in ids] + [Found("user", name) for name in names]
-    return tuple(hits[:most])
+    return tuple([*hits, *(Found("node", name, nodes[name]) for name in hosts)][:most])
 
 
 def _on_node(whole: ClusterSnapshot, name: str, own: set[int]) -> NodeNeighbors:

@@ -348,4 +348,5 @@ def test_a_month_without_jobs_is_drawn() -> None:
     none = ReportRow(None, "All", {"jobs": 0, "gpu_hours_allocated": 0.0})
     found = replace(made.user_history(), total=none, jobs=(), findings=(), standing=Standing(None, 0, None, None, None))
     month = UserMonth(found, QUERY, {}, UTC, "/", is_self=False)
-    assert "Not ranked" in " ".join(text_of(part) for part in history_month(month) if part is not None)
+    text = " ".join(text_of(part) for part in history_month(month) if part is not None)
+    assert "No job held a GPU in this time." in text and "measured" not in text

@@ -9,6 +9,7 @@ import pytest
 
 from components.data_table import pager, ratio_cell
 from components.findings import code_block, findings_panel
+from components.job_charts import room_of
 from components.job_gpus import hours_panel, hours_parts
 from components.job_meters import meters
 from components.job_rows import COLUMNS, table_rows
@@ -20,6 +21,7 @@ from data.day_use import DayUse
 from data.efficiency import GpuHours
 from data.findings import Finding
 from data.model import JoinMethod, SourceCondition, Tres
+from data.queries.finished import FinishedRow
 from data.queries.job_context import Ahead, NodeNeighbors
 from data.queries.job_list import Show
 from data.queries.jobs import JobRow
@@ -96,6 +98,24 @@ def test_a_partly_measured_job_says_of_how_many() -> None:
     assert found["UTIL"] == "506 of 8 GPUs measured, node estimate" and found["Idle"] == "2 / 8"
 
 
+def test_slices_that_a_user_holds_are_told_beside_the_gpus() -> None:
+    piece = row(job=make_job(8, "mig01", 2, (0, 1), allocated=Tres(gpus=2, gpus_by_type={"1g.10gb": 2})), gpus=2)
+    parts = user_parts(UserView(UserNow("alice", snapshot(), (row(), piece), ()), None, True, False, "/"))
+    assert "GPUs held8and 2 slices, of 2 jobs" in words(parts.kpis)
+    parts = user_parts(UserView(UserNow("alice", snapshot(), (piece,), ()), None, True, False, "/"))
+    assert "GPUs held0" in words(parts.kpis) and "0 of 2 slices measured" in words(parts.kpis)
+
+
+def test_the_list_does_not_call_unmeasured_what_accounting_alone_does_not_keep() -> None:
+    ended = FinishedRow(make_job(5, "gpu01", 2, state="COMPLETED"), None, 2)
+    assert "accounting does not keep it" in repr(table_rows([ended], Show.FINISHED, "/")[0])
+
+
+def test_the_charts_have_their_room_before_they_are_drawn() -> None:
+    rows = {charts: tuple(room_of(charts).values()) for charts in (0, 1, 5, 16)}
+    assert rows == {0: (), 1: (1, 1), 5: (2, 3), 16: (4, 8)}
+
+
 def test_every_list_has_a_cell_for_each_of_its_columns() -> None:
     waits = row(job=make_job(9, None, 2, None, "PENDING", reason="Priority", array_task_count=3))
     assert len(table_rows([waits], Show.PENDING, "/")[0]) == len(COLUMNS[Show.PENDING])
@@ -148,6 +168,9 @@ def test_a_wait_that_never_ends_promises_no_start() -> None:
 def test_what_is_ahead_is_counted() -> None:
     assert "3 jobs of a higher priority in its partition, which ask for 12 GPUs" in words(
         waiting_panel(waiting_row(), Ahead(3, 12), "/")
+    )
+    assert "1 job of a higher priority in its partition, which asks for 1 GPU" in words(
+        waiting_panel(waiting_row(), Ahead(1, 1), "/")
     )
     assert "None now" in words(waiting_panel(waiting_row(), Ahead(0, 0), "/"))
 

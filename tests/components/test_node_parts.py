@@ -240,6 +240,13 @@ def test_the_same_as_a_table() -> None:
     assert rows[-12:] == ["GPU", "0", "50", "50", "50", "50", "GPU", "1", "–", "–", "–", "–"]
 
 
+def test_a_slice_that_a_job_holds_here_is_no_gpu() -> None:
+    from components.node_side import jobs_panel
+
+    held = job(48211, nodes=("h001",), devices=(NodeDevices("h001", 1, (0,), "1g.10gb"),), start_time=NOON)
+    assert "1 slice here" in text_of(jobs_panel(node_of(snapshot(jobs=(held,)), "h001"), "/jobs/"))
+
+
 def test_a_hidden_job_is_anothers() -> None:
     from components.node_side import jobs_panel
     from data.queries.scope import scope_snapshot

@@ -12,6 +12,7 @@ import pytest
 
 from components.compare import compare_panel
 from components.day_panel import area, day_panel
+from components.health_page import HealthAnswer, health_parts
 from components.kpis import Kpi, kpi_panel
 from components.maintenance import maintenance_banner
 from components.overview_kpis import KpiView, overview_kpis
@@ -20,6 +21,7 @@ from components.sources_banner import past_banner, sources_banner
 from components.sparkline import Trend, sparkline, svg
 from data.last_day import DayOfUse
 from data.model import NodeState, Reservation, SourceCondition
+from data.queries.health import Health
 from data.totals import Group, Queue, totals
 from data.words import MINUS
 from tests.components.snapshots import NOON, gpu, node, snapshot, source
@@ -177,3 +179,14 @@ def test_the_past_is_told_once_the_banner_says_only_what_is_not_known() -> None:
     made = past_banner(snapshot(is_past=True, unknown=("Reasons are not known.",)), "/")
     assert words(made).startswith("Not known for that moment: Reasons are not known.")
     assert past_banner(snapshot(is_past=True), "/") is None
+
+
+def test_health_of_the_past_claims_nothing_that_nobody_recorded() -> None:
+    now = snapshot()
+    said = {}
+    for shown in (now, replace(now, is_past=True)):
+        parts = health_parts(HealthAnswer(Health(shown, shown.sources), True, (), "/nodes/"))
+        said[shown.is_past] = words([parts.head, parts.body])
+    assert "Every asked metric is measured." in said[False] and "Version" in said[False]
+    assert "how they were then is not recorded" in said[True] and "Not recorded for a past moment." in said[True]
+    assert not [claim for claim in ("Every asked metric", "Version", "Exporters") if claim in said[True]]

@@ -160,3 +160,4 @@ def test_the_nearest_matches_are_ones_that_may_be_seen():
     assert [hit.name for hit in nearest(ALICE, sources, "4713")] == ["4711"]
     assert {hit.name for hit in nearest(STAFF, sources, "4713")} == {"4711", "4712"}
     assert [hit.name for hit in nearest(STAFF, sources, "malory")] == ["mallory"]
+    assert [hit.name for hit in nearest(ALICE, sources, "gpu10")] == ["gpu01"]
