@@ -63,7 +63,8 @@ def test_a_question_mark_shows_the_keys_and_escape_closes_them(web: Web, look: L
 
 def test_the_first_view_shows_what_the_app_draws_later(web: Web, look: Look) -> None:
     web.show(replace(whole(), gpus=tuple(reversed(whole().gpus))))
-    for query in ("", "?metric=utilization_gap&group=user", "?metric=gpu_memory_used_bytes&group=node&state=idle"):
+    for query in ("", "?metric=utilization_gap&group=user", "?metric=gpu_memory_used_bytes&group=node&state=idle",
+                  "?metric=policy"):  # fmt: skip
         script_less = look(java_script_enabled=False).page
         script_less.goto(web.url + query)
         first = script_less.eval_on_selector_all("#first-view .fw-map .fw-cell", CLASSES)

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from components.map_payload import map_payload
+from components.map_still import look, node_look
 from components.racks import natural_key, racks
 from data.model import Device, GpuState, JoinMethod, NodeState
 from settings import RackSettings
@@ -28,6 +29,18 @@ def test_not_measured_is_null_and_zero_is_zero() -> None:
     columns = map_payload(snapshot(gpus=(gpu("h1", 0, utilization=None), gpu("h1", 1, GpuState.IDLE, 0.0))))
     assert columns["values"]["gpu_utilization"] == [None, 0]
     assert columns["values"]["power_watts"] == [None, 80]
+
+
+def test_the_worst_verdict_of_its_jobs_colors_a_cell_and_a_part_of_a_het_job_has_its_leaders() -> None:
+    gpus = tuple(gpu("h1", index, job_ids=ids) for index, ids in enumerate([(1,), (1, 2), (4,), (5,), ()]))
+    jobs = (job(1), job(2), replace(job(4), het_job_id=3), job(5))
+    shown = map_payload(snapshot(gpus=gpus, jobs=jobs), verdicts={1: "ok", 2: "low", 3: "exempt"}, is_judging=True)
+    assert shown["gpus"]["verdict"] == [4, 0, 3, -1, -1]
+    assert [shown["verdicts"][place] for place in (0, 3, 4)] == ["low", "exempt", "ok"] and shown["judging"]
+    assert [look(shown, at, "policy") for at in range(4)] == [
+        f"fw-cell fw-v-{word}" for word in ("ok", "low", "exempt", "none")
+    ]
+    assert node_look(shown, range(5), "policy") == "fw-cell fw-v-low"
 
 
 def test_memory_keeps_a_tenth_of_a_gib() -> None:
