@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,11 @@ import typer
 from commands.asked import AsJson, Asked
 from commands.history import seconds_of
 from commands.stored import who_asks
-from data.errors import BadRequest, SettingsError, SourceError
+from data.errors import BadRequest, FullwarpError, SettingsError, SourceError
 
 if TYPE_CHECKING:
+    from data.check import Check
+    from data.check.enforcement import EnforcerFacts
     from data.sources import Sources
     from policy.enforcer.report import PassReport
     from settings import Settings
@@ -50,6 +53,48 @@ def enforce(
     while True:
         _pass_in_a_row(asked, sources, because, wait, zone, as_json)
         time.sleep(seconds - time.time() % seconds)
+
+
+def enforcer_checks(settings: Settings, now: datetime) -> Iterator[Check]:
+    """What `fullwarp check` says of acting; nothing where nobody has begun to set it up."""
+    from data.check.enforcement import EnforcerFacts, enforcement
+    from policy.enforcer.stop import why_stopped
+    from policy.rules import rules_of
+
+    acting = tuple(rule.name for rule in rules_of(settings.policy) if rule.acts)
+    facts = EnforcerFacts(acting, stopped=why_stopped(settings.policy))
+    if settings.enforcement.is_set:
+        facts = _with_store(settings, facts)
+    if settings.mail.is_set and (settings.policy.enforce or settings.enforcement.is_set):
+        facts = replace(facts, mail_error=_mail_error(settings))
+    yield from enforcement(settings, facts, now)
+
+
+def _with_store(settings: Settings, facts: EnforcerFacts) -> EnforcerFacts:
+    from data.enforcement.opened import OpenedEnforcement
+    from policy.enforcer.last_pass import last_pass
+
+    try:
+        store = OpenedEnforcement().store(settings.enforcement)
+        if store is None:
+            return facts
+        with store.connection() as connection:
+            return replace(facts, last_pass=last_pass(connection))
+    except FullwarpError as err:
+        return replace(facts, store_error=str(err))
+
+
+def _mail_error(settings: Settings) -> str:
+    from policy.actions.mail import Mailer
+    from policy.actions.outcome import Refused
+    from policy.notices import check_templates
+
+    try:
+        Mailer(settings.mail).check()
+        check_templates(settings)
+    except (Refused, FullwarpError) as err:
+        return str(err)
+    return ""
 
 
 def _why_dry(settings: Settings, act: bool) -> str:

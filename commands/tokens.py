@@ -87,13 +87,23 @@ def revoke(
 
 
 @state.command()
-def upgrade(context: typer.Context) -> None:
+def upgrade(
+    context: typer.Context,
+    enforcement: Annotated[
+        bool, typer.Option("--enforcement", help="The enforcer's store instead; run it as the enforcer's account.")
+    ] = False,
+) -> None:
     """Bring the store's tables up to this version."""
+    from data.enforcement.store import ENFORCEMENT
     from data.state.store import upgrade_store
     from terminal.session import load
 
     asked: Asked = context.obj
-    before, after = upgrade_store(load(asked.config, is_demo=asked.is_demo).settings.state)
+    settings = load(asked.config, is_demo=asked.is_demo).settings
+    if enforcement:
+        before, after = upgrade_store(settings.enforcement, ENFORCEMENT)
+    else:
+        before, after = upgrade_store(settings.state)
     asked.screen.tell(f"The store has the schema {after} (before: {before or 'none'}).")
 
 

@@ -13,6 +13,7 @@ from data.sources import Sources
 from policy.actions.outcome import Refused
 from policy.decide import HOUR, Act, Cancelled, Decision, Situation, decide
 from policy.enforcer.cancelling import cancel, owes_mail, tell_cancelled
+from policy.enforcer.last_pass import note_pass
 from policy.enforcer.looking import Look, Looking
 from policy.enforcer.passing import Passing
 from policy.enforcer.report import Fate, Noted, PassReport
@@ -62,7 +63,7 @@ def enforce(passing: Passing) -> PassReport:
     _act(passing, decision)
     _note_in_passing(passing, decision)
     _tell_staff(passing)
-    _forget(passing)
+    _end(passing)
     return _report(look, passing.noted)
 
 
@@ -189,12 +190,14 @@ def _note_in_passing(passing: Passing, decision: Decision) -> None:
             passing.noted.alarm("webhook", f"the webhook did not take what was done: {err}")
 
 
-def _forget(passing: Passing) -> None:
+def _end(passing: Passing) -> None:
+    """Forget what is old, and write down that the pass has come to its end."""
     days, now = passing.settings.enforcement.audit_days, passing.looking.now()
     with passing.store.connection() as connection:
         if days is not None:
             forget_before(connection, now - timedelta(days=days))
         forget_told(connection, now - _TOLD_KEPT)
+        note_pass(connection, now)
 
 
 def _report(look: Look, noted: Noted, because: str = "") -> PassReport:

@@ -1,0 +1,287 @@
+"""Passes of the real enforcer, one trouble at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+
+from data.errors import SourceUnreachable
+from data.history.lease import HeldByAnother
+from data.state.store import StateStore
+from policy.enforcer.enforce import ALARM_AGAIN
+from policy.enforcer.last_pass import last_pass
+from policy.enforcer.lock import enforcing
+from policy.enforcer.passing import AFTER_ACCEPT, AFTER_CANCEL
+from policy.enforcer.report import Fate
+from policy.enforcer.stop import why_stopped
+from policy.store.audit import Outcome, audit_rows
+from policy.store.ladders import read_ladders
+from settings import EnforcementSettings, PolicySettings, StepAction
+from tests.policy.enforcement_store import opened
+from tests.policy.enforcer_world import World
+from tests.policy.random_lives import T0, life_at
+
+IDLE = {"busy": [], "missing": [], "stuck": [], "pause": None, "requeue": None, "level": 0.0}
+EVERY = 5
+
+
+def world_of(count: int = 1, users: int = 1, **fields: object) -> World:
+    lives = [life_at(number, {**IDLE, **fields}, users) for number in range(count)]
+    return World(lives)
+
+
+def until(world: World, last: int, first: int = 0, does: Callable[[int], None] = lambda minute: None) -> None:
+    """Passes every five minutes up to `last`."""
+    for minute in range(first, last + 1, EVERY):
+        world.minute = minute
+        does(minute)
+        world.one_pass()
+
+
+def sent(world: World) -> list[tuple[int, int]]:
+    """Minute and step of each mail."""
+    return [(mail.minute, mail.acts[0][3]) for mail in world.mails]
+
+
+def test_a_clock_that_jumps_ahead_takes_no_step() -> None:
+    world = world_of()
+    until(world, 60)
+    world.skew = 300
+    until(world, 90, 65)
+    assert sent(world) == [(45, 1)], "the samples are not of now"
+    world.skew = 0
+    until(world, 150, 95)
+    assert [step for _, step in sent(world)] == [1, 2, 3] and sent(world)[1][0] >= 95 + 15
+
+
+def test_a_clock_that_jumps_back_gives_more_notice_not_less() -> None:
+    world = world_of()
+    until(world, 60)
+    world.skew = -30
+    until(world, 80, 65)
+    world.skew = 0
+    until(world, 200, 85)
+    minutes = [minute for minute, _ in sent(world)]
+    assert len(minutes) == 3 and minutes[1] - minutes[0] >= 30 and minutes[2] - minutes[1] >= 15
+
+
+def test_a_timer_that_was_off_skips_no_step_and_takes_no_two() -> None:
+    world = world_of()
+    until(world, 45)
+    until(world, 200, 120)
+    assert sent(world) == [(45, 1), (120, 2), (140, 3)]
+    away = world_of()
+    until(away, 45)
+    until(away, 240, 150)
+    steps = [(45, 1), (150, 1), (185, 2), (205, 3)]
+    assert sent(away) == steps, "nobody looked for longer than the windows reach back: a new episode"
+
+
+def test_a_requeued_job_begins_at_the_first_step() -> None:
+    world = world_of(requeue=85)
+    until(world, 240)
+    attempts = [(mail.acts[0][0][4], mail.acts[0][3]) for mail in world.mails]
+    assert attempts == [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3)]
+
+
+def test_a_job_that_is_requeued_between_look_and_act_is_left_alone() -> None:
+    world = world_of()
+    until(world, 95)
+    world.minute = 100
+
+    def requeue() -> None:
+        world.lives[0].given["requeue"] = 99
+
+    world.lives[0].given = dict(world.lives[0].given)
+    world.before_look = requeue
+    report = world.one_pass()
+    assert report is not None and [line.fate for line in report.lines] == [Fate.WITHHELD]
+    assert "started anew" in report.lines[0].why and world.ends == []
+
+
+def test_an_id_that_is_used_again_is_another_job() -> None:
+    world = world_of()
+    until(world, 80)
+    life = world.lives[0]
+    later = T0 + timedelta(minutes=81)
+    life.job = type(life.job)(
+        **{**{name: getattr(life.job, name) for name in life.job.__slots__}, "submit_time": later}
+    )
+    until(world, 100, 85)
+    assert world.ends == [] and sent(world)[-1][1] == 1
+
+
+def test_slurm_refuses_one_and_the_others_go_on_and_staff_are_told_once() -> None:
+    world = world_of(3, users=3)
+    refuse = world.cancel
+
+    def cancel(job: object, cancel_id: str) -> None:
+        world.failing = {"cancel": 1.0 if cancel_id == "101" else 0.0}
+        refuse(job, cancel_id)  # type: ignore[arg-type]
+
+    world.cancel = cancel  # type: ignore[method-assign]
+    until(world, 130)
+    assert sorted(end.wanted for end in world.ends) == ["100", "102"]
+    rows = [row for row in audit_rows(world.store, "demo", T0) if row.act.action is StepAction.CANCEL]
+    refused = [row for row in rows if row.outcome is Outcome.REFUSED]
+    assert {row.act.job.job_id for row in refused} == {101} and len(refused) > 1
+    assert [line for line in world.staff if "101" in line] == [
+        "101 of u1 could not be cancelled: Invalid job id specified"
+    ]
+
+
+def test_a_mail_server_that_is_down_takes_no_step_and_the_next_pass_tries_again() -> None:
+    world = world_of(2)
+    until(world, 40)
+    world.no_mail, world.minute = True, 45
+    report = world.one_pass()
+    assert report is not None and {line.fate for line in report.lines} == {Fate.WITHHELD}
+    assert "no step is taken while no mail can be sent" in report.faults[0]
+    assert audit_rows(world.store, "demo", T0) == ()
+    world.no_mail = False
+    until(world, 50, 50)
+    assert sent(world) == [(50, 1)]
+
+
+def test_nobody_is_cancelled_who_could_not_be_warned_or_told() -> None:
+    world = world_of(2, users=2)
+    world.unknown_users = {"u1"}
+    until(world, 130)
+    assert [end.wanted for end in world.ends] == ["100"]
+    assert [line for line in world.staff if "u1" in line] == [
+        "u1 could not be warned of 1 job: no mail address is known of u1"
+    ]
+    late = world_of(1)
+    until(late, 95)
+    late.unknown_users = {"u0"}
+    until(late, 110, 100)
+    assert late.ends == [] and "nobody could be told" in late.staff[0]
+
+
+def test_staff_hear_of_the_same_trouble_again_after_some_hours() -> None:
+    world = world_of(1)
+    world.unknown_users = {"u0"}
+    hours = ALARM_AGAIN // timedelta(minutes=1)
+    until(world, 45 + hours + EVERY)
+    assert len(world.staff) == 2
+
+
+def test_the_kill_switch_stops_in_the_middle_of_a_pass(tmp_path: Path) -> None:
+    world = world_of(3, users=3)
+    world.stop_file = tmp_path / "stop"
+    until(world, 95)
+    world.minute = 100
+    place = world.reached
+
+    def reached(name: str) -> None:
+        if name == AFTER_CANCEL and len(world.ends) == 1:
+            world.stop_file.touch()  # type: ignore[union-attr]
+        place(name)
+
+    world.reached = reached  # type: ignore[method-assign]
+    report = world.one_pass()
+    assert report is not None and len(world.ends) == 1
+    assert [line.fate for line in report.lines] == [Fate.DONE, Fate.WITHHELD, Fate.WITHHELD]
+    assert len(world.mails) == 6, "the mail about the end waits, too"
+    report = world.one_pass()
+    assert report is not None and "kill switch" in report.alarms[0] and len(world.ends) == 1
+    world.stop_file.unlink()
+    world.one_pass()
+    assert len(world.ends) == 3 and len(world.mails) == 9
+
+
+def test_a_switch_that_cannot_be_looked_at_stops(tmp_path: Path) -> None:
+    assert why_stopped(PolicySettings()) == ""
+    assert why_stopped(PolicySettings(stop_file=tmp_path / "stop")) == ""
+    assert "not there" in why_stopped(PolicySettings(stop_file=tmp_path / "gone" / "stop"))
+    (tmp_path / "file").touch()
+    assert why_stopped(PolicySettings(stop_file=tmp_path / "file" / "stop"))
+    (tmp_path / "dangling").symlink_to(tmp_path / "nothing")
+    assert "is there" in why_stopped(PolicySettings(stop_file=tmp_path / "dangling"))
+
+
+def test_slurm_that_falls_silent_before_an_act_ends_the_pass_and_says_so() -> None:
+    world = world_of(2, users=2)
+    until(world, 40)
+    world.minute, world.failing = 45, {"look": 1.0}
+    report = world.one_pass()
+    assert report is not None and report.faults == ("Slurm does not answer",)
+    assert [line.fate for line in report.lines] == [Fate.WITHHELD] * 2 and world.mails == []
+    assert {row.outcome for row in audit_rows(world.store, "demo", T0)} == {Outcome.WITHHELD}
+    world.no_slurm = True
+    with pytest.raises(SourceUnreachable):
+        world.one_pass()
+
+
+def test_metrics_that_are_down_are_a_fault_of_the_pass() -> None:
+    world = world_of()
+    world.no_metrics, world.minute = True, 60
+    report = world.one_pass()
+    assert report is not None and report.lines == () and report.faults == ("nothing is acted on: down",)
+
+
+def test_two_jobs_of_a_user_have_one_mail_and_its_twin_after_a_crash_is_the_same() -> None:
+    world = world_of(2)
+    world.kill = (AFTER_ACCEPT, 1)
+    until(world, 50)
+    first, again = world.mails
+    assert (first.reference, first.acts) == (again.reference, again.acts) and len(first.acts) == 2
+    assert {len(one.taken) for one in read_ladders(world.store, "demo").episodes.values()} == {1}
+
+
+def test_a_pass_that_came_to_its_end_says_when() -> None:
+    world = world_of()
+    world.kill = (AFTER_ACCEPT, 1)
+    until(world, 45)
+    with world.store.connection() as connection:
+        at = last_pass(connection)
+    assert at is not None and T0 + timedelta(minutes=40) <= at < T0 + timedelta(minutes=45)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[StateStore, StateStore]]:
+    """The same store, opened by two enforcers."""
+    settings = EnforcementSettings(directory=tmp_path)
+    if request.param == "postgresql":
+        port = request.getfixturevalue("postgres_port")
+        url = SecretStr(f"postgresql+psycopg://fullwarp@127.0.0.1:{port}/fullwarp_enforced")
+        settings = EnforcementSettings(url=url)
+    made = opened(settings), opened(settings)
+    yield made
+    for store in made:
+        store.close()
+
+
+def test_a_second_enforcer_waits_or_says_that_another_is_at_work(stores: tuple[StateStore, StateStore]) -> None:
+    one, two = stores
+    with ExitStack() as first:
+        first.enter_context(enforcing(one, 0.0)).require()
+        with pytest.raises(HeldByAnother, match="enforcing"), enforcing(two, 0.3):
+            pytest.fail("two at once")
+        threading.Timer(0.5, first.close).start()
+        begun = time.monotonic()
+        with enforcing(two, 10.0) as lock:
+            lock.require()
+        assert 0.3 < time.monotonic() - begun < 8.0
+
+
+def test_an_enforcer_that_lost_its_lock_does_nothing_more(stores: tuple[StateStore, StateStore]) -> None:
+    one, two = stores
+    with enforcing(one, 0.0) as lock:
+        if one.file is not None:
+            (one.file.parent / ".writer").write_text('{"host": "elsewhere", "pid": 1, "token": "x"}')
+        else:
+            with two.connection() as connection:
+                found = connection.execute(text("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"))
+                for (pid,) in found.all():
+                    connection.execute(text(f"SELECT pg_terminate_backend({pid})"))
+        with pytest.raises(HeldByAnother):
+            lock.require()
