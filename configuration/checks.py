@@ -14,6 +14,7 @@ from pydantic import Field
 _RANGES = r"\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]"
 _HOST = rf"[\w.\-]*(?:{_RANGES}[\w.\-]*)*"
 _HOST_LIST = re.compile(rf"(?=.*\w){_HOST}(?:,\s*{_HOST})*", re.ASCII)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _RANGE = re.compile(r"(?<=[\[,])(\d+)-(\d+)(?=[\],])")
 
 
@@ -53,6 +54,16 @@ def host_list(text: str) -> str:
         if not 0 <= int(last) - int(first) < 65536:
             raise ValueError(f"{first}-{last} is no range of hosts")
     return text
+
+
+def http_headers(headers: dict[str, str]) -> dict[str, str]:
+    """Headers as they can be sent; the complaint names a header and never its value, which may be a secret."""
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{name[:80]!r} is no name of a header")
+        if not value.isprintable() or not value.isascii() or value != value.strip():
+            raise ValueError(f"the value of {name} must be one line of plain ASCII without spaces around it")
+    return headers
 
 
 def known_network(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from configuration.checks import Seconds, web_address
+from configuration.checks import Seconds, http_headers, web_address
 from configuration.section import Section
 
 
@@ -32,7 +32,7 @@ class MetricsSettings(Section):
         SecretStr(""), description="Password for basic authentication; better in password_file."
     )
     password_file: Path | None = Field(None, description="File that holds the password.")
-    headers: dict[str, str] = Field(
+    headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
         default_factory=dict, description="Further headers, such as X-Scope-OrgID for Mimir.", repr=False
     )
     ca_file: Path | None = Field(None, description="CA bundle for https.")

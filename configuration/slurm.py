@@ -23,7 +23,9 @@ class SlurmSettings(Section):
     url: Annotated[str, AfterValidator(web_address("http", "https", "unix"))] = Field(
         "", description="slurmrestd: http://host:6820, https://..., or unix:///run/slurmrestd.sock."
     )
-    user: str = Field("", description="User name sent to slurmrestd with the token (X-SLURM-USER-NAME).")
+    user: str = Field(
+        "", pattern=r"^[!-~]*$", description="User name sent to slurmrestd with the token (X-SLURM-USER-NAME)."
+    )
     token: SecretStr = Field(SecretStr(""), description="JWT for slurmrestd; better in token_file.")
     token_file: Path | None = Field(None, description="File that holds the JWT; read again when it changes.")
     ca_file: Path | None = Field(None, description="CA bundle for https.")

@@ -34,11 +34,20 @@ class Authorization(AuthBase):
 
 def _secret(path: Path | None, given: str, field: str) -> str:
     if path is None:
-        return given
+        return _one_line(given.strip(), f"metrics.{field.removesuffix('_file')}")
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as err:
         raise SourceDenied(f"metrics.{field} {path} cannot be read: {err}", hint="Check its path and mode.") from err
-    if not secret or not secret.isprintable():
-        raise SourceDenied(f"metrics.{field} {path} is empty or holds more than one line")
+    if not secret:
+        raise SourceDenied(f"metrics.{field} {path} is empty")
+    return _one_line(secret, f"metrics.{field} {path}")
+
+
+def _one_line(secret: str, place: str) -> str:
+    """What cannot be sent as a header would be shown in the error of the library that refuses it."""
+    if not secret.isprintable():
+        raise SourceDenied(f"{place} holds more than one line")
+    if "token" in place and not secret.isascii():
+        raise SourceDenied(f"{place} holds letters that no token has")
     return secret

@@ -157,6 +157,18 @@ def test_an_unusable_token_file_is_named(tmp_path: Path, content: str | None) ->
         PrometheusSource(MetricsSettings(url="http://127.0.0.1:9", token_file=path)).latest(["gpu_utilization"])
 
 
+@pytest.mark.parametrize("token", ["one\ncanary-4711", "canary-4711\x00", "canary-4711-\u4e2d"])
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(tmp_path: Path, token: str, in_file: bool) -> None:
+    path = tmp_path / "token"
+    path.write_text(token)
+    given = {"token_file": path} if in_file else {"token": token}
+    mine = PrometheusSource(MetricsSettings.model_validate({"url": "http://127.0.0.1:9", **given}))
+    with pytest.raises(SourceDenied, match=r"metrics\.token") as refused:
+        mine.latest(["gpu_utilization"])
+    assert "canary" not in str(refused.value) + refused.value.hint
+
+
 def test_a_redirect_is_not_followed_with_the_credentials() -> None:
     with AnsweringServer(status=302, headers={"Location": "http://127.0.0.1:9/elsewhere"}) as server:
         with pytest.raises(SourceGarbled, match="elsewhere"):

@@ -137,6 +137,22 @@ def test_secrets_never_show(tmp_path: Path) -> None:
     assert CANARY not in shown
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        f'X = "{CANARY}\\n"',
+        f'X = " {CANARY}"',
+        f'X = "{CANARY}\\r\\nY: 1"',
+        f'X = "{CANARY}\u4e2d"',
+        f'"X Y" = "{CANARY}"',
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_by_its_name_alone(tmp_path: Path, header: str) -> None:
+    said = complaint(write(tmp_path / "s.toml", f"[metrics]\nheaders = {{ {header} }}\n"))
+    assert "metrics.headers" in said and "X" in said
+    assert CANARY not in said
+
+
 def test_a_secret_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     path = write(tmp_path / "token", "first\n")
     secret = Settings().slurm.token
