@@ -18,9 +18,10 @@ from data.history.ended import Work, work_of, write_ended
 from data.history.measuring import Measuring
 from data.history.plan import Plan, Slice, plan_of
 from data.history.privacy import Privacy, privacy_of
-from data.history.state import CollectorState, PassNumbers, read_state, state_path, state_text
+from data.history.state import CollectorState, Import, PassNumbers, read_state, state_path, state_text
 from data.history.store import HistoryStore
 from data.history.suspensions import noted, windows
+from data.history.tables import day_of
 from data.history.tidy import tidy
 from data.history.watch import record_moment
 from data.join import holds
@@ -64,8 +65,12 @@ class Collector:
         self._privacy = privacy_of(self._store, self._settings, now)
         plan = plan_of(self._state, self._settings, now, ZoneInfo(self._sources.settings.site_timezone), since)
         picture = self._watch(picture)
+        is_import = since is not None or self._state.collected_until is None
         for done, span in enumerate(plan.slices):
             self._progress(done, len(plan.slices), f"{span[0]:%Y-%m-%d}")
+            if is_import:
+                days = (day_of(moment) for moment in (plan.slices[0][0], span[0], plan.slices[-1][0]))
+                self._remember(replace(self._state, importing=Import(*days)))
             picture = self._watch(picture)
             self._collect(span, picture)
         self._progress(len(plan.slices), len(plan.slices), "running jobs")
@@ -143,6 +148,7 @@ class Collector:
                 wide_at=now if plan.is_wide else state.wide_at,
                 deep_at=now if plan.is_deep else state.deep_at,
                 passed_at=now,
+                importing=None,
                 last=self._numbers,
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -55,12 +55,21 @@ class PassNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Import:
+    """Records from `first` to `last` are being read for the first time, oldest first; `day` is the next."""
+
+    first: date
+    day: date
+    last: date
+
+
+@dataclass(frozen=True, slots=True)
 class CollectorState:
     """`collected_until`: Slurm's records are in up to here. `measured_until`: so are the hours of running jobs.
 
     `wide_at` and `deep_at` are when the overlap and the nightly span were last read again, `first_at` when this
-    collector first ran, `tidied_at` when it last tidied up. `suspensions` are of the last weeks: Slurm
-    keeps only their sum.
+    collector first ran, `tidied_at` when it last tidied up. `importing` is where a long pass is, or was when it was
+    cut off. `suspensions` are of the last weeks: Slurm keeps only their sum.
     """
 
     first_at: datetime | None = None
@@ -71,6 +80,7 @@ class CollectorState:
     tidied_at: datetime | None = None
     snapshot_at: datetime | None = None
     passed_at: datetime | None = None
+    importing: Import | None = None
     suspensions: tuple[Suspension, ...] = ()
     last: PassNumbers = field(default_factory=PassNumbers)
 

@@ -15,6 +15,9 @@ from data.history.known import METRICS_FAILED
 from data.history.state import read_states
 from data.history.store import writing
 from data.metrics.grid import Grid
+from data.model import Role, Viewer
+from data.queries.history.reading import Reading, range_of
+from data.queries.history.state import state_of
 from data.sources import NoMetrics
 from tests.history.small_cluster import NOON, SmallCluster, doubled, ended, running, summary
 from tests.live.builders import FakeMetrics
@@ -249,6 +252,22 @@ def test_an_import_reaches_as_far_back_as_asked_and_a_second_one_writes_nothing(
     assert len(cluster.rows("jobs")) == 60
     assert cluster.collect(NOON - 60 * DAY).written == 0
     assert read_states(cluster.directory)[0].collected_until == NOON
+
+
+def test_answers_of_days_that_an_import_has_not_reached_say_how_far_it_is(cluster: SmallCluster) -> None:
+    cluster.done = [ended(1, NOON - 35 * DAY, NOON - 34 * DAY), ended(2, NOON - 30 * HOUR, NOON - 26 * HOUR)]
+    viewer, of_month = Viewer("root", Role.STAFF), range_of(NOON - 30 * DAY, NOON)
+    notes: list[tuple[str, ...]] = []
+
+    def reached(step: str) -> None:
+        if step == "jobs: in place":
+            notes.append(state_of(viewer, Reading(None, cluster.directory, of_month)).notes)
+
+    cluster.reached = reached
+    cluster.collect(NOON - 40 * DAY)
+    told = [f"since 2026-01-29 are being read: {done} of 41 days so far, the oldest first." for done in (6, 39)]
+    assert [words.partition("records ")[2] for (words,) in notes] == told
+    assert "being read" not in repr(state_of(viewer, Reading(None, cluster.directory, of_month)).notes)
 
 
 def test_records_that_cannot_be_kept_are_counted_and_named(cluster: SmallCluster) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from data.history.demo.note import progress_words
+from data.history.state import read_states
 from data.model import Viewer
 from data.queries.history.model import HistoryState
 from data.queries.history.reading import Reading
@@ -30,11 +31,21 @@ def state_of(viewer: Viewer, reading: Reading, *, by_node: bool = False) -> Hist
     )
 
 
+def _importing(reading: Reading) -> str | None:
+    """That days of the range are still to be read from Slurm, in words."""
+    for one in (state.importing for state in read_states(reading.directory)):
+        if one is not None and one.day <= reading.span.until.date() and one.last >= reading.span.since.date():
+            done, days = (one.day - one.first).days, (one.last - one.first).days + 1
+            return f"Slurm's records since {one.first} are being read: {done} of {days} days so far, the oldest first."
+    return None
+
+
 def _notes(reading: Reading, days: Sequence[date], damaged: int) -> tuple[str, ...]:
     notes = []
     making = progress_words(reading.directory, reading.span.since.date())
-    if making is not None:
-        notes.append(making)
+    importing = _importing(reading)
+    if making is not None or importing is not None:
+        notes.append(making or importing or "")
     elif not days:
         notes.append("There is no history of these days. Run `fullwarp collect` to have it.")
     elif min(days) > reading.span.since.date():
