@@ -13,7 +13,8 @@ from dash.development.base_component import Component
 from components.elements import icon
 from data.words import number
 
-SHOWN = 9
+SHOWN, MOST = 9, 100
+WARNING = ("waste", "waste")
 KEPT_ROWS = 4096  # most rows are the same from one picture to the next, and are not made anew
 
 
@@ -38,9 +39,19 @@ def attention_panel(rows: Sequence[AttentionRow]) -> Component:
     parts: list[Component] = [html.Div(head, className="fw-panel-head")]
     parts.append(_list(rows[:SHOWN]) if rows else html.P("No GPU waits for anybody.", className="fw-quiet"))
     if len(rows) > SHOWN:
-        more = html.Summary(f"{number(len(rows) - SHOWN)} more")
-        parts.append(html.Details([more, _list(rows[SHOWN:])]))
+        parts.append(html.Details(_more(rows)))
     return html.Section(parts, className="fw-panel")
+
+
+def _more(rows: Sequence[AttentionRow]) -> list[Component]:
+    """The rest; of many warnings those with the most GPUs, for Jobs and Nodes list them all."""
+    kept = [row for place, row in enumerate(rows) if place >= SHOWN and (place < MOST or row.mark != WARNING)]
+    left = len(rows) - SHOWN - len(kept)
+    parts: list[Component] = [html.Summary(f"{number(len(rows) - SHOWN)} more"), _list(kept)]
+    if left:
+        text = f"And {number(left)} warnings with fewer GPUs each: Jobs (most idle first) and Nodes list them."
+        parts.append(html.P(text, className="fw-quiet"))
+    return parts
 
 
 def _list(rows: Sequence[AttentionRow]) -> Component:

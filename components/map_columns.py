@@ -10,11 +10,10 @@ import numpy as np
 
 from components.elements import short_model
 from data.efficiency.mig import slice_profile
-from data.gpu_columns import Floats, places
-from data.model import Gpu, GpuState, Job, JoinMethod
+from data.gpu_columns import PLACES, Floats, places
+from data.model import Gpu, Job, JoinMethod
 
 DeviceKey = tuple[str, str, str]
-STATES = tuple(GpuState)
 VERDICTS = ("low", "unknown", "calculating", "exempt", "ok")
 NOTES = (
     "UTIL says idle, another signal says busy: not judged.",
@@ -64,7 +63,7 @@ def gpu_columns(
         "parent": identity.parent,
         "slots": identity.slots,
         "slice": identity.slice,
-        "state": [STATES.index(gpu.state) for gpu in gpus],
+        "state": [PLACES[gpu.state] for gpu in gpus],
         "out": [0] * len(gpus) if seen is None else [int(gpu.device.key not in seen) for gpu in gpus],
         "model": [gpu.model for gpu in gpus],
         "job": [names[place] for place in holders],

@@ -103,20 +103,32 @@ def _node_line(kind: str, severity: Severity, node: Node, gpus: int) -> Attentio
 
 
 def _devices(gpus: tuple[Gpu, ...]) -> Iterator[Attention]:
-    """A value for the whole card is repeated on its slices and told once."""
-    told: set[tuple[str, str]] = set()
+    """XID errors by card, heat by node. A value for the whole card is repeated on its slices and told once."""
+    failed: dict[str, tuple[str, float]] = {}
+    hot: dict[str, dict[str, float]] = {}
     for gpu in gpus:
         xid, heat = gpu.values.get("xid", 0.0), gpu.values.get("temperature_celsius", 0.0)
         if not (xid > 0 or heat >= HOT_CELSIUS):
             continue
         node, index = gpu.device.node, gpu.device.index
-        name = f"{node}/{'?' if index is None else index}"
-        if xid > 0 and (name, "xid") not in told:
-            told.add((name, "xid"))
-            yield Attention("xid", Severity.BAD, name, f"last XID error {xid:.0f}", "node", node, 1)
-        if heat >= HOT_CELSIUS and (name, "hot") not in told:
-            told.add((name, "hot"))
-            yield Attention("hot", Severity.WARN, name, f"{heat:.0f} °C: it may slow itself down", "node", node, 1)
+        card = f"{node}/{'?' if index is None else index}"
+        if xid > 0:
+            failed.setdefault(card, (node, xid))
+        if heat >= HOT_CELSIUS:
+            hot.setdefault(node, {}).setdefault(card, heat)
+    for card, (node, xid) in failed.items():
+        yield Attention("xid", Severity.BAD, card, f"last XID error {xid:.0f}", "node", node, 1)
+    yield from (_hot_line(node, heats) for node, heats in hot.items())
+
+
+def _hot_line(node: str, heats: dict[str, float]) -> Attention:
+    if len(heats) == 1:
+        ((card, heat),) = heats.items()
+        return Attention("hot", Severity.WARN, card, f"{heat:.0f} °C: it may slow itself down", "node", node, 1)
+    low, high = f"{min(heats.values()):.0f}", f"{max(heats.values()):.0f}"
+    span = high if low == high else f"{low} to {high}"
+    text = f"{len(heats)} GPUs at {span} °C: they may slow themselves down"
+    return Attention("hot", Severity.WARN, node, text, "node", node, len(heats))
 
 
 def _idle_jobs(snapshot: ClusterSnapshot) -> Iterator[Attention]:

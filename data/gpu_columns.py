@@ -17,6 +17,7 @@ Bools = NDArray[np.bool_]
 K = TypeVar("K", bound=Hashable)
 
 STATES = tuple(GpuState)
+PLACES = {state: place for place, state in enumerate(STATES)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ def gpu_columns(gpus: Sequence[Gpu]) -> GpuColumns:
         model=model,
         models=models,
         card=card,
-        state=np.array([STATES.index(gpu.state) for gpu in gpus], np.int64),
+        state=np.array([PLACES[gpu.state] for gpu in gpus], np.int64),
         weight=np.array([gpu.weight for gpu in gpus], np.float64),
         utilization=np.array([gpu.utilization for gpu in gpus], np.float64),
         watts=np.array([gpu.values.get("power_watts") for gpu in gpus], np.float64),
@@ -63,9 +64,9 @@ def gpu_columns(gpus: Sequence[Gpu]) -> GpuColumns:
 
 def places(keys: Iterable[K]) -> tuple[Ints, tuple[K, ...]]:
     """Number the keys as they come: the place of each, and the different ones in order."""
-    found: dict[K, int] = {}
-    numbers = [found.setdefault(key, len(found)) for key in keys]
-    return np.array(numbers, np.int64), tuple(found)
+    every = list(keys)
+    found = {key: place for place, key in enumerate(dict.fromkeys(every))}
+    return np.fromiter(map(found.__getitem__, every), np.int64, len(every)), tuple(found)
 
 
 def model_name(gpu: Gpu) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.attention import attention_panel
+from components.attention import MOST, WARNING, AttentionRow, attention_panel
 from components.gpu_map import legend, nothing_to_draw
 from components.overview_attention import attention_rows
 from components.overview_kpis import overview_kpis
@@ -114,6 +114,16 @@ def test_attention_lists_the_most_gpus_first_and_counts_all() -> None:
 
 def test_nothing_open_is_said() -> None:
     assert "nothing open" in words(attention_panel([]))
+
+
+def test_of_a_flood_of_warnings_the_largest_are_shown_and_nothing_bad_is_left_out() -> None:
+    warnings = [AttentionRow(WARNING, f"w{place}", (), 999 - place, "GPUs") for place in range(150)]
+    bad = AttentionRow(("bad", "bad"), "broken", (), None, "")
+    panel = attention_panel([*warnings, bad])
+    said = words(panel)
+    assert len(of_class(panel, "fw-line")) == MOST + 1 and "broken" in said
+    assert "142 more" in said and "And 50 warnings with fewer GPUs each" in said
+    assert "warnings with" not in words(attention_panel([*warnings[:20], bad]))
 
 
 def test_every_kind_of_attention_of_a_snapshot_has_words() -> None:

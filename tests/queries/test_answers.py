@@ -7,10 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from data.attention import attention
 from data.errors import BadRequest, CannotKnow, NotFound, SourceUnreachable
 from data.model import Device, Gpu, GpuState, JobFilter, JoinMethod, NodeFilter, Tres, WindowReading, WindowStat
 from data.queries import job_report, jobs, live, nodes, pending
 from data.uses import use_of
+from tests.components.snapshots import gpu, node, snapshot, values
 from tests.live.builders import NOW, FakeMetrics, FakeScheduler, make_job, make_node, measure
 from tests.queries.cluster import ALICE, STAFF, open_fakes, readings, scheduler
 
@@ -94,6 +96,15 @@ def test_what_needs_attention_is_named_with_numbers_and_a_target():
     assert [one.severity for one in found.values()] == sorted(
         (one.severity for one in found.values()), key=["bad", "warn", "info"].index
     )
+
+
+def test_hot_gpus_of_a_node_are_one_line():
+    hot = tuple(
+        gpu("h001", place, values=values(0.9, temperature_celsius=heat)) for place, heat in enumerate((86, 50, 91))
+    )
+    (line,) = [one for one in attention(snapshot(gpus=hot, nodes=(node("h001"),))) if one.kind == "hot"]
+    assert (line.subject, line.gpus) == ("h001", 2)
+    assert line.text == "2 GPUs at 86 to 91 °C: they may slow themselves down"
 
 
 def test_idle_jobs_of_others_are_not_listed():
