@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from sqlalchemy import text
 from data.enforcement.store import ENFORCEMENT
 from data.enforcement.tables import METADATA
 from data.errors import SettingsError, SourceUnreachable
-from data.state.store import StateStore, newest, open_store, upgrade_store
+from data.state.store import APPLICATION, StateStore, newest, open_store, upgrade_store
 from policy.store.audit import (
     Outcome,
     audit_rows,
@@ -34,7 +35,7 @@ from policy.store.audit import (
 from policy.store.ladders import keep_acting_since, keep_episodes, keep_taken, ladders_of, read_ladders
 from policy.store.mails import accepted, drop_message, keep_mail, kept_message, reference_of
 from policy.store.told import tell, told_at
-from settings import EnforcementSettings, StepAction
+from settings import EnforcementSettings, StateSettings, StepAction
 from tests.policy.enforcement_store import MINUTE, NOW, in_folder, make_act, make_episode, opened
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "enforce.md"
@@ -206,6 +207,19 @@ def test_whoever_does_not_enforce_opens_the_file_read_only(tmp_path: Path) -> No
             connection.execute(text(change))
     file = folder / ENFORCEMENT.file
     assert (file.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o640, 0o750)
+
+
+def test_the_enforcer_reads_a_store_of_exemptions_that_it_cannot_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = open_store(StateSettings(directory=tmp_path), writes=True)
+    assert made is not None
+    may, file = os.access, tmp_path / APPLICATION.file  # as for an account of the file's group; root may write all
+    monkeypatch.setattr("os.access", lambda path, mode: path != file and may(path, mode))
+    reader = open_store(StateSettings(directory=tmp_path))
+    assert reader is not None and reader.revision() is not None
+    with pytest.raises(SourceUnreachable, match="readonly"), reader.connection() as connection:
+        connection.execute(text("delete from exemptions"))
 
 
 def test_the_web_processs_role_reads_a_ladder_and_cannot_write_it(postgres_port: int) -> None:
