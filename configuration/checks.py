@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from ipaddress import ip_network
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 _RANGES = r"\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]"
 _HOST = rf"[\w.\-]*(?:{_RANGES}[\w.\-]*)*"
@@ -33,9 +33,24 @@ def web_address(*schemes: str) -> Callable[[str], str]:
             raise ValueError("must not hold a user name or password; they have fields of their own")
         if url and (parts.scheme not in schemes or not (parts.netloc or parts.path.strip("/"))):
             raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)} and name a server")
+        if not _has_port_or_none(parts):
+            raise ValueError("must have a port from 1 to 65535, or none")
         return url.rstrip("/")
 
     return checked
+
+
+def _has_port_or_none(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
+
+
+def redis_address(url: SecretStr) -> SecretStr:
+    if url.get_secret_value() and not url.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("must begin with redis://, rediss:// or unix://")
+    return url
 
 
 def listening_place(bind: str) -> str:

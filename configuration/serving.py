@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from configuration.checks import listening_place
+from configuration.checks import listening_place, redis_address
 from configuration.section import Section
 
 
@@ -26,4 +26,6 @@ class CacheSettings(Section):
     directory: Path | None = Field(
         None, description="Folder for kind files; empty = a private folder in the user's cache."
     )
-    redis_url: SecretStr = Field(SecretStr(""), description="redis://host:6379/0 for kind redis.")
+    redis_url: Annotated[SecretStr, AfterValidator(redis_address)] = Field(
+        SecretStr(""), description="redis://host:6379/0 for kind redis."
+    )

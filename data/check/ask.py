@@ -82,14 +82,14 @@ def _metrics(
         return
     if not reading.devices:
         if nodes is not None and health.dialects:  # known by name, and silent now; without a dialect it is said above
-            yield from join.hosts(nodes.rows, reading)
+            yield from join.hosts(nodes.rows, reading, settings.metrics.host_label)
         return
     holders = sum(1 for job in (jobs.rows if jobs else ()) if job.is_running and job.allocated.gpus)
-    yield from metrics.job_labels(reading, holders)
+    yield from metrics.job_labels(reading, holders, settings.metrics.job_label)
     yield from metrics.fields(health.missing_metrics or reading.missing, health.dialects)
     yield from metrics.dropped(reading)
     if nodes is not None:
-        yield from join.hosts(nodes.rows, reading)
+        yield from join.hosts(nodes.rows, reading, settings.metrics.host_label)
         yield from join.gpu_counts(nodes.rows, reading)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from data.check.result import Check, Verdict, some
+from data.check.result import Check, Verdict, not_carried, some
 from data.model import Node, Reading
 
 SUBJECT = "Join"
 
 
-def hosts(nodes: Sequence[Node], reading: Reading) -> Iterator[Check]:
-    """GPU nodes without series and series without a node, with examples of both spellings."""
+def hosts(nodes: Sequence[Node], reading: Reading, host_label: str = "") -> Iterator[Check]:
+    """GPU nodes without series and series without a node, with examples of both spellings. `host_label` as set."""
     slurm = {node.name for node in nodes if node.gpus_total}
     known = {node.name for node in nodes}
     measured = {item.device.node for item in reading.devices}
@@ -22,7 +22,8 @@ def hosts(nodes: Sequence[Node], reading: Reading) -> Iterator[Check]:
         return
     if unmeasured:
         text = f"{len(unmeasured)} of {len(slurm)} GPU nodes have no series: {some(unmeasured)}"
-        yield Check(SUBJECT, Verdict.PROBLEM, text, _host_fix(unmeasured, strangers))
+        fix = _host_fix(unmeasured, strangers) if measured or not host_label else not_carried("host_label", host_label)
+        yield Check(SUBJECT, Verdict.PROBLEM, text, fix)
     if strangers:
         text = f"{len(strangers)} hosts in the series are no Slurm nodes: {some(strangers)}"
         verdict = Verdict.NOTE if both and not unmeasured else Verdict.PROBLEM

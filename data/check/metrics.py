@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from data.check.result import Check, Verdict, some
+from data.check.result import Check, Verdict, not_carried, some
 from data.metrics.registry import METRICS
 from data.model import Reading, SourceHealth
 from settings import MetricsSettings
@@ -29,6 +29,8 @@ COUNTERS = {
     "nvlink_rx_bytes_per_second": "DCGM_FI_PROF_NVLINK_RX_BYTES, counter, NVLink bytes received",
     "pcie_tx_bytes_per_second": "DCGM_FI_PROF_PCIE_TX_BYTES, counter, PCIe bytes sent",
     "pcie_rx_bytes_per_second": "DCGM_FI_PROF_PCIE_RX_BYTES, counter, PCIe bytes received",
+    "memory_copy_utilization": "DCGM_FI_DEV_MEM_COPY_UTIL, gauge, memory copy utilization (percent)",
+    "sm_clock_hertz": "DCGM_FI_DEV_SM_CLOCK, gauge, SM clock (MHz)",
     "energy_joules": "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, energy (mJ)",
 }
 ESSENTIAL = {"gpu_utilization", "gpu_memory_used_bytes"}
@@ -105,14 +107,15 @@ def _counter_lines(absent: Sequence[str], dialects: Sequence[str]) -> tuple[str,
     return (start, *lines)
 
 
-def job_labels(reading: Reading, gpu_jobs: int) -> Iterator[Check]:
-    """Whether the exporter says which job a GPU works for."""
+def job_labels(reading: Reading, gpu_jobs: int, job_label: str = "") -> Iterator[Check]:
+    """Whether the exporter says which job a GPU works for. `job_label` as set."""
     labeled = sum(1 for device in reading.devices if device.job_labels)
     if labeled:
         yield Check(SUBJECT, Verdict.OK, f"{labeled} of {len(reading.devices)} devices carry a job label")
     elif reading.devices and gpu_jobs:
         text = f"no device carries a job label while {gpu_jobs} jobs hold GPUs; they are joined by Slurm's GPU indices"
-        yield Check(SUBJECT, Verdict.NOTE, text, JOB_MAPPING)
+        fix = not_carried("job_label", job_label) if job_label else JOB_MAPPING
+        yield Check(SUBJECT, Verdict.NOTE, text, fix)
 
 
 def dropped(reading: Reading) -> Iterator[Check]:

@@ -24,6 +24,14 @@ class Check:
     fix: tuple[str, ...] = ()
 
 
+def not_carried(setting: str, label: str) -> tuple[str, ...]:
+    """The lines for a label that a setting names and no series has."""
+    return (
+        f"no series carries the label {label} that metrics.{setting} names",
+        f"in fullwarp.toml, under [metrics]: take {setting} away (the exporter's own is found), or name another",
+    )
+
+
 def some(names: Iterable[str], limit: int = 3) -> str:
     """The first few names in order, and how many more there are."""
     ordered = sorted(names)

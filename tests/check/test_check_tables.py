@@ -180,6 +180,16 @@ def test_job_labels_are_missed_only_while_jobs_run(
     assert ("--hpc-job-mapping-dir" in text) is (Verdict.NOTE in verdicts)
 
 
+def test_a_label_that_a_setting_names_and_no_series_has_is_told_as_such() -> None:
+    verdicts, text = said(metrics.job_labels(reading("gpu01"), 1, "slurmjob"))
+    assert verdicts == [Verdict.NOTE]
+    assert "metrics.job_label" in text and "slurmjob" in text and "--hpc-job-mapping-dir" not in text
+    verdicts, text = said(join.hosts([node("gpu01")], reading(), "nodename"))
+    assert verdicts == [Verdict.PROBLEM]
+    assert "metrics.host_label" in text and "nodename" in text and "are they up?" not in text
+    assert "metrics.host_label" not in said(join.hosts([node("gpu01"), node("gpu02")], reading("gpu01"), "nodename"))[1]
+
+
 def test_dropped_values_are_counted_by_reason() -> None:
     assert "blank: 3" in said(metrics.dropped(reading("gpu01", dropped={"blank": 3})))[1]
     assert list(metrics.dropped(reading("gpu01"))) == []
@@ -273,7 +283,7 @@ def test_every_secret_counts_as_one_and_so_does_its_file(name: str) -> None:
     section, field = name.split(".")
     fields = type(getattr(Settings(), section)).model_fields
     user = {"user": "fullwarp"} if "user" in fields else {}  # a password goes with a name
-    written = Settings.model_validate({section: {field: "canary", **user}})
+    written = Settings.model_validate({section: {field: "redis://canary", **user}})
     assert ask.holds_secret(written) and not ask.holds_secret(Settings())
     if f"{field}_file" in fields:
         kept = Settings.model_validate({section: {f"{field}_file": "/etc/shadow", **user}})
