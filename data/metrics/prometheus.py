@@ -72,7 +72,8 @@ class PrometheusSource:
     def latest(self, metrics: Sequence[str], at: datetime | None = None) -> Reading:
         """The newest value per device; absent = not measured within two scrape intervals.
 
-        Three requests, and at most four more every ten minutes to find exporters and intervals.
+        Three requests, and every ten minutes three more and one for each exporter to find exporters and intervals; one
+        more for each exporter whose target the server does not tell.
         """
         check_metrics(metrics, host=False)
         moment = at.timestamp() if at else None

@@ -132,23 +132,33 @@ class Found:
         return self._spacing(bound, example, at)
 
     def _example(self, bound: BoundDialect, at: float | None) -> Labels | None:
-        query = f"topk(1, {series_of(bound, self._site, [bound.inventory])})"
-        rows = list(vector(self._connection.query(query, at, tries=1).data, Counter()))
-        return rows[0][0] if rows else None
+        """One series of the exporter; those of all exporters of now come with one request."""
+        if at is None:
+            known = self._keep("examples", lambda: self._examples(self.dialects(None, None), None))
+            if bound.inventory in known:
+                return known[bound.inventory]
+        return next(iter(self._examples([bound], at).values()), None)
+
+    def _examples(self, dialects: Iterable[BoundDialect], at: float | None) -> dict[str, Labels]:
+        """By the name of the series."""
+        query = " or ".join(f"topk(1, {series_of(bound, self._site, [bound.inventory])})" for bound in dialects)
+        answer = self._connection.query(query, at, tries=1) if query else None
+        return {labels.get("__name__", ""): labels for labels, _, _ in vector(answer.data, Counter())} if answer else {}
 
     def _target_interval(self, example: Labels) -> float | None:
         """The scrape interval that the server tells of the example's target; None where it tells none."""
-        try:
-            targets = self._connection.ask("/api/v1/targets", {"state": "active"}, tries=1).data
-        except SourceError:
-            return None
-        active = targets.get("activeTargets", []) if isinstance(targets, dict) else []
-        texts = [
-            str(target.get("scrapeInterval", ""))
-            for target in active
-            if isinstance(target, dict) and _is_target(target.get("labels") or {}, example)
-        ]
+        texts = [interval for labels, interval in self._keep("targets", self._targets) if _is_target(labels, example)]
         return duration_seconds(texts[0]) if texts else None
+
+    def _targets(self) -> list[tuple[Labels, str]]:
+        """Labels and scrape interval of every target; empty where the server tells of none."""
+        try:
+            answer = self._connection.ask("/api/v1/targets", {"state": "active"}, tries=1).data
+        except SourceError:
+            return []
+        active = answer.get("activeTargets", []) if isinstance(answer, dict) else []
+        every = [target for target in active if isinstance(target, dict)]
+        return [(target.get("labels") or {}, str(target.get("scrapeInterval", ""))) for target in every]
 
     def _spacing(self, bound: BoundDialect, example: Labels, at: float | None) -> float | None:
         device = [equal(label, str(value)) for label, value in example.items() if label != "__name__"]

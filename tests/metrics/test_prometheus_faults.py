@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from data.errors import SettingsError, SourceDenied, SourceError, SourceGarbled, SourceTimeout, SourceUnreachable
@@ -124,6 +125,26 @@ def test_the_snapshot_costs_the_same_few_requests_whatever_the_number_of_nodes(
     assert len(first.devices) == len(second.devices) == nodes * 8
     assert cold <= 8
     assert proxy.requests - cold == 3
+
+
+def test_two_exporters_at_once_are_found_within_the_same_budget() -> None:
+    each = {"DCGM_FI_DEV_FB_USED": "dcgm", "nvidia_smi_memory_used_bytes": "smi"}
+    rows = [
+        {"metric": {"__name__": name, "job": job, "instance": f"{job}:9"}, "value": [1, "1"]}
+        for name, job in each.items()
+    ]
+    targets = [{"labels": {"job": job, "instance": f"{job}:9"}, "scrapeInterval": "15s"} for job in each.values()]
+    answers = {
+        "/api/v1/label/__name__/values": list(each),
+        "/api/v1/query": {"resultType": "vector", "result": rows},
+        "/api/v1/targets": {"activeTargets": targets},
+    }
+    bodies = {path: orjson.dumps({"status": "success", "data": data}) for path, data in answers.items()}
+    with AnsweringServer(bodies=bodies) as server:
+        mine = PrometheusSource(MetricsSettings(url=server.url))
+        assert mine.latest(SNAPSHOT_METRICS).interval_seconds == 15
+        assert len(server.headers) <= 8
+        assert mine.requests == len(server.headers)
 
 
 def test_a_token_file_is_sent_and_read_again_when_it_changes(tmp_path: Path) -> None:
