@@ -169,6 +169,7 @@ def check(
         SCREEN.tell("No settings file was found; fullwarp check --init writes a commented one here.")
     sources = open_sources(loaded.settings)
     found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics, is_demo=context.obj.is_demo))
+    found += enforce.enforcer_checks(loaded.settings, sources.clock())
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
     SCREEN.show(found, lambda rows, _: [*check_lines(rows), closing_line(problems)], as_json)
     raise typer.Exit(NO if problems else FINE)

@@ -22,6 +22,17 @@ def attempt_columns() -> list[sa.Column[object]]:
 
 
 def upgrade() -> None:
+    _ladders()
+    _acts()
+    op.create_table(
+        "told",
+        sa.Column("kind", sa.String(64), primary_key=True),
+        sa.Column("subject", sa.String(256), primary_key=True),
+        sa.Column("told_at", sa.BigInteger, nullable=False),
+    )
+
+
+def _ladders() -> None:
     op.create_table(
         "episodes",
         sa.Column("id", Number, primary_key=True),
@@ -47,6 +58,9 @@ def upgrade() -> None:
         sa.Column("rule", sa.String(40), primary_key=True),
         sa.Column("since", sa.BigInteger, nullable=False),
     )
+
+
+def _acts() -> None:
     op.create_table(
         "mails",
         sa.Column("reference", sa.String(120), primary_key=True),
@@ -83,12 +97,6 @@ def upgrade() -> None:
     op.create_index("ix_audit_intended_at", "audit", ["intended_at"])
     op.create_index("ix_audit_user", "audit", ["user"])
     op.create_index("ix_audit_job", "audit", ["cluster", "job_id"])
-    op.create_table(
-        "told",
-        sa.Column("kind", sa.String(64), primary_key=True),
-        sa.Column("subject", sa.String(256), primary_key=True),
-        sa.Column("told_at", sa.BigInteger, nullable=False),
-    )
 
 
 def downgrade() -> None:
