@@ -41,7 +41,7 @@ def attention_rows(
     Health below `base`, at the same moment. Jobs that are `low` by a rule say so, with what comes next."""
     judged = {one.job.display_id: one for one in low}
     others = [one for one in found if not (one.target_kind == "job" and one.target in judged)]
-    rows = [_row(one, base, at) for one in others] + [_low_row(one, base) for one in judged.values()]
+    rows = [_low_row(one, base) for one in judged.values()] + [_row(one, base, at) for one in others]
     return sorted(rows, key=lambda row: -(row.amount or 0))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import Tone, banner, icon, panel_state, text_filter
+from components.elements import Tone, banner, icon, moment, panel_state, text_filter
 from components.history_address import go
 from components.policy_address import PolicyAddress
 from components.policy_evidence import evidence_panel, not_open
@@ -43,6 +44,7 @@ class PolicyView:
     base: str
     enforcement: str
     is_acting: bool = False
+    last_run: datetime | None = None
     evidence: JobEvidence | None = None
     share: float = 0.5
     ignored: Sequence[str] = ()
@@ -149,7 +151,8 @@ def _banner(view: PolicyView) -> list[Component]:
         detail = [html.Code(view.found.detail)] if view.found.detail else []
         found.append(banner("bad", "bad", "Nothing is judged now:", [f"{view.found.fault}.", *detail]))
     tone: Tone = "waste" if view.is_acting else "info"
-    found.append(banner(tone, "info", view.enforcement, ["This page shows and never acts."]))
+    ran = [html.Span(["Last run ", moment(view.last_run), "."])] if view.last_run is not None else []
+    found.append(banner(tone, "info", view.enforcement, [*ran, "This page shows and never acts."]))
     return [part for part in found if part is not None]
 
 

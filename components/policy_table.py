@@ -155,7 +155,7 @@ def _cells(one: JobVerdict, rule: Rule | None, address: PolicyAddress, base: str
         _idle(one),
         DASH if verdict.wasted_gpu_hours_window is None else number(verdict.wasted_gpu_hours_window, 1),
         ladder(verdict, rule),
-        next_cell(verdict),
+        next_cell(verdict, is_suspended=job.suspended_seconds > 0),
         when_cell(one, rule),
     ]
 

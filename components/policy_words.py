@@ -83,8 +83,8 @@ def next_words(verdict: Verdict, rule: Rule | None) -> str:
     return f"next: {step_word(verdict.next_action, verdict.steps_taken + 1)}"
 
 
-def next_cell(verdict: Verdict) -> Any:
-    """The next step of a low job, or why there is none."""
+def next_cell(verdict: Verdict, *, is_suspended: bool = False) -> Any:
+    """The next step of a low job, or why there is none; `is_suspended` = it was, which makes its window another one."""
     if verdict.status is Status.LOW:
         if verdict.next_action is StepAction.CANCEL:
             return html.Span([icon("bad", "bad"), "Cancel"], className="fw-marked fw-text-bad")
@@ -93,6 +93,8 @@ def next_cell(verdict: Verdict) -> Any:
         return "Reports only" if verdict.mode is RuleMode.REPORT else "None left"
     if verdict.status is Status.OK:
         return html.Span("–", title=verdict.sentence)
+    if verdict.status is Status.CALCULATING and not is_suspended:
+        return html.Span("Window not full", className="fw-why", title=verdict.sentence)
     return html.Span(why_words(verdict), className="fw-why", title=verdict.sentence)
 
 

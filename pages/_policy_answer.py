@@ -16,6 +16,7 @@ from policy.exemptions import exemptions_now
 from policy.queries import verdicts
 from policy.rules import rules_of
 from policy.simulated import is_simulated
+from policy.standing import last_run
 from policy.taken import ActList, acts
 from settings import PolicySettings
 
@@ -38,6 +39,7 @@ def policy_view(viewer: Viewer, sources: Sources, asked: AskedPolicy, base: str)
         base=base,
         enforcement=_enforcement(policy, is_kept=is_kept, is_simulated=is_simulated(sources)),
         is_acting=policy.enforce and is_kept and not is_simulated(sources),
+        last_run=None if asked.at is not None else last_run(sources, sources.clock()),
         evidence=None if found is None else _evidence(viewer, sources, asked),
         share=policy.saved_share,
         ignored=asked.ignored,

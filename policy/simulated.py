@@ -16,7 +16,7 @@ from policy.model import JobVerdict, Status, Verdict, attempt_of
 from policy.rules import Rule, rules_of
 from settings import RuleKind, Settings, StepAction
 
-_PASS = timedelta(minutes=5)
+PASS = timedelta(minutes=5)
 _LOOK_BACK = timedelta(hours=12)
 _FORTNIGHT, _APART = timedelta(days=14), timedelta(days=4)
 _EPOCH = datetime(2020, 1, 6, tzinfo=UTC)
@@ -87,4 +87,4 @@ def _episode(one: JobVerdict, verdict: Verdict, rule: Rule, since: datetime, now
 
 def next_pass(moment: datetime) -> datetime:
     """When the simulated timer runs next."""
-    return _EPOCH - (_EPOCH - moment) // _PASS * _PASS
+    return _EPOCH - (_EPOCH - moment) // PASS * PASS

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from data.errors import FullwarpError
 from data.model import SourceState
 from data.sources import Sources
 from policy.ladder import Ladders
 from policy.model import JobVerdict
-from policy.simulated import is_simulated, simulated_ladders
+from policy.simulated import PASS, is_simulated, next_pass, simulated_ladders
 from policy.store.reading import ladders_now
 
 
@@ -20,3 +21,19 @@ def standing(
     if is_simulated(sources):
         return simulated_ladders(sources, every, now), None
     return ladders_now(sources, cluster)
+
+
+def last_run(sources: Sources, now: datetime) -> datetime | None:
+    """When the last pass that acts ended; None where none did, or where it cannot be read."""
+    if is_simulated(sources):
+        return next_pass(now - PASS)
+    try:
+        store = sources.enforcement.store(sources.settings.enforcement)
+        if store is None or store.revision() is None:
+            return None
+        from policy.enforcer.last_pass import last_pass
+
+        with store.connection() as connection:
+            return last_pass(connection)
+    except FullwarpError:
+        return None

@@ -199,7 +199,8 @@ def test_a_ladder_shows_what_was_taken_and_what_comes_next() -> None:
     waits = one(status=Status.CALCULATING, since=None, sentence="It has run for 3 min; the rule needs 45 min.")
     waits = replace(waits, job=replace(waits.job, start_time=NOW - timedelta(minutes=3)))
     assert "42 min" in str(when_cell(waits, rule))
-    assert "needs 45 min" in str(next_cell(waits.verdict))
+    assert "Window not full" in str(next_cell(waits.verdict))
+    assert "needs 45 min" in str(next_cell(waits.verdict, is_suspended=True))
 
 
 @pytest.mark.parametrize("sort", [*SORTS, *(f"-{key}" for key in SORTS)])
