@@ -19,6 +19,7 @@ from configuration.identity import IdentityKind, IdentitySettings
 from configuration.judgement import FindingLimits, JudgementSettings
 from configuration.mail import MailSecurity, MailSettings, WebhookSettings
 from configuration.metrics import MetricsKind, MetricsSettings
+from configuration.notify import NotifyKindSettings, NotifySettings
 from configuration.policy import JobKind, PolicySettings, RuleKind, RuleMode, RuleSettings, StepAction, StepSettings
 from configuration.racks import RackSettings
 from configuration.section import Section, secret_text
@@ -42,6 +43,8 @@ __all__ = [
     "MailSettings",
     "MetricsKind",
     "MetricsSettings",
+    "NotifyKindSettings",
+    "NotifySettings",
     "PolicySettings",
     "RackSettings",
     "RuleKind",
@@ -89,6 +92,7 @@ class Settings(BaseSettings):
     history: HistorySettings = HistorySettings()
     policy: PolicySettings = PolicySettings()
     mail: MailSettings = MailSettings()
+    notify: NotifySettings = NotifySettings()
     webhook: WebhookSettings = WebhookSettings()
     state: StateSettings = StateSettings()
     enforcement: EnforcementSettings = EnforcementSettings()

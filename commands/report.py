@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from data.errors import BadRequest, FullwarpError
 
 if TYPE_CHECKING:
     from data.queries.history import Report, ReportQuery
+    from data.queries.history.digest import Digest
     from terminal.session import View
 
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV: ratios 0..1, GPU-hours; empty = not measured.")]
@@ -47,19 +48,20 @@ def report(
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Pseudonyms for users, no names of jobs.")] = False,
     digest: Annotated[str, typer.Option(help="Write each user's or account's digest: user or account.")] = "",
     to: Annotated[Path | None, typer.Option(help="Folder for the digests.")] = None,
+    mail: Annotated[bool, typer.Option("--mail", help="Mail the digests to users, or accounts' coordinators.")] = False,
 ) -> None:
     """Report the GPU-hours of any past range: who used them, how well, and why not better."""
     from data.queries.history import report as ask
     from data.queries.history import report_query
 
     require_one_form(as_json, as_csv)
-    if digest and (to is None or digest not in ("user", "account")):
-        raise BadRequest("a digest needs --digest user or --digest account, and --to FOLDER")
+    if (digest or mail) and (digest not in ("user", "account") or not (mail or to)):
+        raise BadRequest("a digest needs --digest user or --digest account, and --to FOLDER or --mail")
     view = context.obj.view()
     given = {"by": digest or by, "since": since, "until": until, "level": level, "columns": columns, "sort": sort}
     query = report_query({**_filters(where or []), **given}, datetime.now(UTC), view.zone)
-    if digest and to is not None:
-        context.obj.screen.tell(f"wrote {_write_digests(view, query, to)} digests to {to}")
+    if digest:
+        _give_digests(context, view, query, to, mail=mail)
         return
     is_file = as_json or as_csv or parquet is not None or html is not None
     by_job = query.by.value == "job" and not is_file
@@ -116,17 +118,26 @@ def _html(view: View, found: Report) -> str:
     return report_html(found, curve, view.zone, datetime.now(UTC))
 
 
-def _write_digests(view: View, query: ReportQuery, folder: Path) -> int:
+def _give_digests(context: typer.Context, view: View, query: ReportQuery, to: Path | None, *, mail: bool) -> None:
+    from commands.digests import mail_digests
     from data.queries.history.digest import digests
+
+    now, screen = datetime.now(UTC), context.obj.screen
+    made = digests(view.viewer, view.sources, query)
+    if to is not None:
+        _write_digests(view, made, to, now)
+        screen.tell(f"wrote {len(made)} digests to {to}")
+    if mail:
+        mail_digests(screen, view, made, now)
+
+
+def _write_digests(view: View, made: Sequence[Digest], folder: Path, now: datetime) -> None:
     from terminal.history_pages import digest_html, digest_text
 
-    now = datetime.now(UTC)
-    made = digests(view.viewer, view.sources, query)
     for found in made:
-        stem = folder / f"{query.by.value}-{_file_name(found.name)}"
+        stem = folder / f"{found.by.value}-{_file_name(found.name)}"
         _write(stem.with_name(f"{stem.name}.html"), digest_html(found, view.zone, now).encode())
         _write(stem.with_name(f"{stem.name}.txt"), digest_text(found, view.zone, now).encode())
-    return len(made)
 
 
 def _file_name(name: str) -> str:

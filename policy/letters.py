@@ -12,7 +12,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateError, select_autoescape
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateSyntaxError,
+    meta,
+    select_autoescape,
+)
 
 from data.errors import SettingsError
 from settings import MailSettings
@@ -35,6 +44,21 @@ def letter(
     """The mail `name` as text and HTML, the same for the same values. `title` is the sender's name; its Message-ID
     follows from `reference` alone. Raises SettingsError for a template that cannot be filled."""
     subject, text, page = (filled(f"{name}.{part}", values, settings) for part in PARTS)
+    return composed(subject, text, page, settings, to=to, title=title, reference=reference, now=now)
+
+
+def composed(
+    subject: str,
+    text: str,
+    page: str,
+    settings: MailSettings,
+    *,
+    to: Sequence[str],
+    title: str,
+    reference: str,
+    now: datetime,
+) -> EmailMessage:
+    """A mail of these words, as `letter` makes it."""
     message = EmailMessage()
     message["From"] = Address(display_name=_line(title), addr_spec=settings.sender)
     message["To"] = tuple(Address(addr_spec=address) for address in to)
@@ -81,6 +105,33 @@ def filled(template: str, values: Mapping[str, Any], settings: MailSettings) -> 
         raise SettingsError(
             f"mail.templates: {template} cannot be filled: {err}", hint=f"Fields: {', '.join(sorted(values))}."
         ) from err
+
+
+def check_letter(name: str, values: Mapping[str, Any], needed: Mapping[str, str], settings: MailSettings) -> None:
+    """Fill the three templates of a mail. Raises SettingsError, with the template's name and the field, for a field
+    that does not exist, and for a text that does not show what is `needed`: a field and its value."""
+    for part in PARTS:
+        _check(f"{name}.{part}", values, {} if part == "subject.j2" else needed, settings)
+
+
+def _check(name: str, values: Mapping[str, Any], needed: Mapping[str, str], settings: MailSettings) -> None:
+    environment = templates(settings)
+    source, _, _ = environment.loader.get_source(environment, name) if environment.loader else ("", None, None)
+    try:
+        unknown = meta.find_undeclared_variables(environment.parse(source)) - values.keys()
+    except TemplateSyntaxError as err:
+        raise SettingsError(f"mail.templates: {name}, line {err.lineno}: {err.message}") from err
+    if unknown:
+        raise SettingsError(
+            f"mail.templates: {name} has the field {sorted(unknown)[0]}, which does not exist",
+            hint=f"Fields: {', '.join(sorted(values))}.",
+        )
+    text = filled(name, values, settings)
+    if not text.strip():
+        raise SettingsError(f"mail.templates: {name} is empty")
+    for field, shown in needed.items():
+        if shown not in text:
+            raise SettingsError(f"mail.templates: {name} does not show {field}", hint="Put it in: its readers need it.")
 
 
 @lru_cache(maxsize=4)

@@ -9,13 +9,10 @@ from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from jinja2 import TemplateSyntaxError, meta
-
-from data.errors import SettingsError
 from data.model import Job
 from data.words import clean
 from policy.decide import Act
-from policy.letters import PARTS, filled, letter, templates
+from policy.letters import check_letter, letter
 from policy.model import Status, Verdict
 from policy.notice_values import ActKey, Following, followings, moment_words, notice_values
 from policy.rules import rules_of
@@ -75,32 +72,10 @@ def check_templates(settings: Settings) -> None:
     """
     for values in _samples(settings):
         needed = {"jobs[].id": values["jobs"][0].id, "reasons": values["reasons"][0], "next_at": values["next_at"]}
-        for part in PARTS:
-            _check(f"{NOTICE}.{part}", values, needed, settings)
+        check_letter(NOTICE, values, needed, settings.mail)
     line, now = "Something went wrong.", "Tue 10 Mar"
     staff = {"site": "the cluster", "lines": [line], "count": 1, "now": now, "dashboard": settings.mail.dashboard}
-    for part in PARTS:
-        _check(f"{STAFF}.{part}", staff, {"lines": line}, settings)
-
-
-def _check(name: str, values: Mapping[str, Any], needed: Mapping[str, str], settings: Settings) -> None:
-    environment = templates(settings.mail)
-    source, _, _ = environment.loader.get_source(environment, name) if environment.loader else ("", None, None)
-    try:
-        unknown = meta.find_undeclared_variables(environment.parse(source)) - values.keys()
-    except TemplateSyntaxError as err:
-        raise SettingsError(f"mail.templates: {name}, line {err.lineno}: {err.message}") from err
-    if unknown:
-        raise SettingsError(
-            f"mail.templates: {name} has the field {sorted(unknown)[0]}, which does not exist",
-            hint=f"Fields: {', '.join(sorted(values))}.",
-        )
-    text = filled(name, values, settings.mail)
-    if not text.strip():
-        raise SettingsError(f"mail.templates: {name} is empty")
-    for field, shown in needed.items():
-        if shown not in text and not name.endswith("subject.j2"):
-            raise SettingsError(f"mail.templates: {name} does not show {field}", hint="Put it in: its readers need it.")
+    check_letter(STAFF, staff, {"lines": line}, settings.mail)
 
 
 def _samples(settings: Settings) -> Iterator[dict[str, Any]]:

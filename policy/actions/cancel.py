@@ -11,6 +11,7 @@ from data.model import Job
 from data.protocols import SchedulerSource
 from data.slurm.command_client import CommandClient
 from data.slurm.command_errors import failure, names_no_job
+from data.slurm.job_states import TERMINAL_STATES
 from data.slurm.records_json_fields import member
 from policy.actions.outcome import Refused, Unsettled
 from policy.actions.slurm_rest import ActingRest
@@ -20,7 +21,6 @@ from settings import SlurmKind, SlurmSettings
 # Slurm 23.02 and 23.11 (v0.0.39, v0.0.40) take 123_7 and end all of 123: slurmrestd passes on the number alone.
 WHOLE_ARRAYS: Final = (39, 40)
 _WAITS: Final = (0.0, 0.3, 1.0, 3.0)
-_RUNS: Final = frozenset({"RUNNING", "SUSPENDED", "PENDING", "REQUEUED", "STOPPED"})
 
 
 class Canceller:
@@ -34,7 +34,7 @@ class Canceller:
         self._rest = ActingRest(settings) if settings.kind is SlurmKind.REST else None
 
     def cancel(self, job: Job, wanted: str) -> None:
-        """End the job, which Slurm calls `wanted`; returns when Slurm says that it is cancelled.
+        """End the job, which Slurm calls `wanted`; returns when Slurm says that it ends.
 
         Raises Refused when it surely was not done, also when the job had ended by itself; Unsettled when it may have
         been done, or the job runs on.
@@ -85,9 +85,9 @@ class Canceller:
         for seconds in _WAITS:
             self._wait(seconds)
             state = self._state(job)
-            if state is None or state.startswith("CANCELLED"):
+            if state in (None, "CANCELLED", "COMPLETING"):
                 return
-            if state not in _RUNS:
+            if state in TERMINAL_STATES:
                 raise Refused(f"it had ended by itself: {state}")
         raise Unsettled(f"Slurm took the cancellation, and the job is still {state}")
 

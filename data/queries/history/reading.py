@@ -26,6 +26,8 @@ HORIZON = timedelta(days=31)
 # One that was suspended for longer than this up to the range's end, and has not ended, is not seen there.
 LOOK_BACK = timedelta(days=14)
 KEYS = DATASETS["jobs"].key
+# `jobs` with all of its columns, for the few questions that need others than a report.
+ENDED = "ended_jobs"
 # The columns of `jobs` of which any report is made: the fewer there are, the faster a question is compiled and planned.
 _OF_JOBS = frozenset(
     (
@@ -153,7 +155,9 @@ class Reading:
             "open_jobs": lambda: self._ended_since(self._open_since),
             "edge_jobs": self._edge_jobs,
         }
-        if name in views:
+        if name == ENDED:
+            self._view(name, self.jobs, whole=True)
+        elif name in views:
             where = f"start_time >= {_time(self._open_since)}" if name == "open" else ""
             self._view(name, views[name](), where)
         else:
