@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from data.model import Device, GpuState, SourceCondition
+from data.model import Device, GpuState, NodeState, SourceCondition
 from tests.components.snapshots import gpu, job, node, snapshot, source, values
 from tests.services.web import STAFF, USER, Web
 
@@ -150,6 +150,28 @@ def test_a_refresh_touches_only_the_cells_that_changed(web: Web, look: Look) -> 
     page.wait_for_selector("#gpu-map .fw-node:first-child .fw-cell.fw-down")
     marks = page.eval_on_selector_all("#gpu-map .fw-cell", "cells => cells.map(cell => cell.fwMark)")
     assert marks == list(range(16))
+
+
+def test_a_refresh_keeps_the_keyboards_place_and_what_is_unfolded(web: Web, look: Look) -> None:
+    nodes = tuple(node(f"d{at:03}", state=NodeState("DOWN", (), "DOWN", "down", False)) for at in range(40))
+    web.show(snapshot(nodes=nodes))
+    page = look().open(web.url)
+    page.click("#overview-attention summary")
+    page.locator("#overview-attention details a").nth(2).focus()
+    held = "document.activeElement.getAttribute('href') || document.activeElement.dataset.state"
+    place = page.evaluate(held)
+    page.evaluate("window.fwOld = document.activeElement")
+    web.show(snapshot(nodes=nodes, version="2"))
+    page.wait_for_function("() => !window.fwOld.isConnected")
+    assert page.evaluate(held) == place and "d0" in place
+    assert page.locator("#overview-attention details").get_attribute("open") is not None
+    page.click("#overview-attention summary")
+    page.locator("#map-legend button").nth(1).focus()
+    page.evaluate("window.fwOld = document.activeElement")
+    web.show(snapshot(nodes=nodes, version="3"))
+    page.wait_for_function("() => !window.fwOld.isConnected")
+    assert page.evaluate(held) == "idle"
+    assert page.locator("#overview-attention details").get_attribute("open") is None
 
 
 def test_a_tick_is_one_callback_and_none_while_the_tab_is_hidden(web: Web, look: Look) -> None:
