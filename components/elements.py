@@ -92,6 +92,11 @@ def text_filter(id: str, value: str, *, label: str = "Text", hint: str = "") -> 
     return html.Div([html.Label(label, htmlFor=id), field], className=classes)
 
 
+def clear_all(target: str) -> Component:
+    """Takes all filters back; seen while two or more are set. `target` names whose script listens."""
+    return html.Button("Clear all", type="button", className="fw-button fw-clear-all", **{f"data-clear-{target}": "1"})
+
+
 def switch(
     id: str, label: str, choices: Sequence[Choice], value: str, titles: dict[str, str] | None = None
 ) -> Component:

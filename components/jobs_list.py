@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.data_table import data_table, pager
-from components.elements import ANY, Choice, icon, panel_state, select_filter, switch, text_filter
+from components.elements import ANY, Choice, clear_all, icon, panel_state, select_filter, switch, text_filter
 from components.job_rows import COLUMNS, table_rows
 from components.job_words import are_jobs_known, state_word
 from components.shell import frame_data
@@ -77,7 +77,7 @@ def list_parts(answer: ListAnswer) -> ListParts:
         note=_note(answer),
         banner=_banner(answer),
         counts=_counts(found, asked.show, answer.base),
-        filters=[_filter(key, answer) for key in FILTERS],
+        filters=[*(_filter(key, answer) for key in FILTERS), clear_all("jobs")],
         ranges_hidden=asked.show is not Show.FINISHED,
         table=_table(answer),
         pager=pager(found.total, asked.offset, asked.limit, "jobs-offset", noun),

@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import ANY, Choice, panel_state, select_filter, short_model, source_name, switch, text_filter
+from components.elements import (
+    ANY,
+    Choice,
+    clear_all,
+    panel_state,
+    select_filter,
+    short_model,
+    source_name,
+    switch,
+    text_filter,
+)
 from components.feature_filter import feature_filter
 from components.node_rows import node_rows
 from components.node_table import node_table
@@ -148,7 +158,7 @@ def _filters(found: NodesAnswer) -> Component:
         for key, label, choices, any_word in rows
     ]
     features = feature_filter("nodes-feature", options.features, chosen.get("feature", ""))
-    filters = [text_filter("nodes-q", chosen.get("q", ""), label="Name"), *selects, features]
+    filters = [text_filter("nodes-q", chosen.get("q", ""), label="Name"), *selects, features, clear_all("nodes")]
     return html.Div(filters, className="fw-filters", role="group", **{"aria-label": "Filters"})
 
 

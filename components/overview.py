@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from components.attention import attention_panel
 from components.compare import compare_panel
 from components.day_panel import day_panel
-from components.elements import Choice, select_filter, short_model
+from components.elements import Choice, clear_all, select_filter, short_model
 from components.feature_filter import feature_filter
 from components.gpu_map import STATE_WORDS, legend, map_panel, nothing_to_draw
 from components.kpis import kpi_panel
@@ -185,7 +185,8 @@ def _filters(found: OverviewAnswer) -> Component:
     ]
     name = html.Button(id="filter-name", type="button", className="fw-button fw-filter-name", **_CLEAR_NAME)
     features = feature_filter("filter-feature", options.features, chosen.get("feature", ""))
-    return html.Div([name, *filters, features], className="fw-filters", role="group", **{"aria-label": "Filters"})
+    parts = [name, *filters, features, clear_all("filters")]
+    return html.Div(parts, className="fw-filters", role="group", **{"aria-label": "Filters"})
 
 
 def _same(values: Sequence[str]) -> Sequence[Choice]:

@@ -93,6 +93,21 @@ def test_filters_live_in_the_address_and_survive_reload_and_back(web: Web, look:
     assert page.input_value("#filter-state") == "idle"
 
 
+def test_two_filters_are_cleared_by_one_press_and_back_brings_them_again(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look().open(web.url)
+    page.select_option("#filter-state", "idle")
+    expect(page.locator(".fw-clear-all")).to_be_hidden()
+    page.select_option("#filter-partition", "h100")
+    page.wait_for_url("**/?state=idle&partition=h100")
+    page.click(".fw-clear-all")
+    page.wait_for_url(web.url)
+    expect(page.locator("#gpu-map .fw-out")).to_have_count(0)
+    page.evaluate("history.back()")
+    page.wait_for_url("**/?state=idle&partition=h100")
+    assert (page.input_value("#filter-state"), page.input_value("#filter-partition")) == ("idle", "h100")
+
+
 def test_the_legend_filters_and_takes_it_back(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url)
