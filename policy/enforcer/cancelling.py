@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 
+from data.errors import SettingsError
 from policy.actions.outcome import Refused, Unsettled
 from policy.decide import Act, cancel_id
 from policy.enforcer.passing import AFTER_ACCEPT, AFTER_CANCEL, AFTER_COMMIT, Passing
@@ -74,7 +76,7 @@ def tell_cancelled(passing: Passing) -> None:
     for reference, part in _by_mail(passing, _owed(passing)):
         if passing.why_not():
             return
-        _tell(passing, reference, part)
+        passing.guard([row.act for row in part], partial(_tell, passing, reference, part))
 
 
 def _by_mail(passing: Passing, rows: Sequence[AuditRow]) -> Iterator[tuple[str, list[AuditRow]]]:
@@ -100,7 +102,7 @@ def _tell(passing: Passing, reference: str, rows: Sequence[AuditRow]) -> None:
                 keep_mail(connection, reference, acts[0], message, now)
                 set_mail(connection, [row.id for row in rows], reference)
         passing.outward.send(message)
-    except (Refused, Unsettled) as err:
+    except (Refused, Unsettled, SettingsError) as err:
         user = acts[0].job.user or ""
         jobs = _named(acts)
         return passing.noted.alarm(f"told {user} {reference}", f"{user} is not told yet that {jobs} ended: {err}")

@@ -123,7 +123,7 @@ def _act(passing: Passing, decision: Decision) -> None:
             tell_cancelled(passing)
         while todo:
             acts, act = todo[0]
-            act()
+            passing.guard(acts, act)
             todo.pop(0)
             if todo and any(passing.noted.fate_of(one) is Fate.REFUSED for one in acts):
                 _require_mail(passing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -86,6 +87,20 @@ class Passing:
         with self.store.connection() as connection:
             for act in acts:
                 settle(connection, rows[act.key], outcome, now, why)
+
+    def guard(self, acts: Sequence[Act], act: Callable[[], None]) -> None:
+        """Act; what breaks in a way that nobody thought of stays open, as if the enforcer had ended, and the others go
+        on. Raises FullwarpError as `act` does."""
+        try:
+            act()
+        except FullwarpError:
+            raise
+        except Exception as err:
+            logging.getLogger(__name__).exception("an act broke")
+            jobs, words = ", ".join(one.job.display_id for one in acts), f"{type(err).__name__}: {err}"
+            self.noted.fault(f"the act on {jobs} broke, which is a fault of Fullwarp ({words})")
+            self.noted.alarm(f"broke {jobs}", f"the act on {jobs} broke ({words})")
+            self.noted.note([one for one in acts if self.noted.fate_of(one) is None], Fate.UNKNOWN, words)
 
     def take(self, connection: Connection, act: Act, now: datetime) -> None:
         """Write down that the act's step is taken."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
 
+from data.errors import SettingsError
 from data.words import count
 from policy.actions.outcome import Refused, Unsettled
 from policy.decide import Act, ActKey
@@ -55,7 +56,7 @@ def _send(passing: Passing, reference: str, acts: list[Act], rows: Mapping[ActKe
         earlier = kept_message(connection, reference)
     try:
         passing.outward.send(_message(passing, reference, acts, rows, earlier))
-    except Refused as err:
+    except (Refused, SettingsError) as err:
         if earlier is None:
             with passing.store.connection() as connection:
                 drop_message(connection, reference)

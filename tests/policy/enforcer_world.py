@@ -165,6 +165,8 @@ class World:
 
     def notice(self, acts: Sequence[Act], reference: str, now: datetime, after: object) -> EmailMessage:
         self.address(acts[0].job.user or "")
+        if self.fails("odd job"):
+            raise ValueError("a name that no header takes")
         message = EmailMessage()
         message["Message-ID"] = f"<{reference}@x>"
         message["X-Acts"] = ",".join(f"{act.job.job_id}-{act.job.restart_count}" for act in acts)

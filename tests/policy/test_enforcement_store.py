@@ -117,6 +117,15 @@ def test_an_act_is_intended_then_settled_once(store: StateStore) -> None:
     assert audit_rows(store, "demo", NOW - MINUTE, NOW) == ()
 
 
+def test_rows_of_a_version_that_knew_more_are_still_read(store: StateStore) -> None:
+    with store.connection() as connection:
+        intend(connection, make_act(), NOW)
+        change = 'update audit set evidence = replace(evidence, \'"rule":\', \'"color": 1, "rule":\')'
+        connection.execute(text(change))
+    (found,) = audit_rows(store, "demo", NOW)
+    assert found.act == make_act()
+
+
 def test_the_audit_keeps_nothing_of_the_script(store: StateStore) -> None:
     secret = {"command": "/home/alice/s3cret.sh", "comment": "s3cret", "working_directory": "/s3cret"}
     with store.connection() as connection:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
+from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -16,6 +18,7 @@ from sqlalchemy import text
 from data.errors import SourceUnreachable
 from data.history.lease import HeldByAnother
 from data.state.store import StateStore
+from policy.decide import Act
 from policy.enforcer.enforce import ALARM_AGAIN
 from policy.enforcer.last_pass import last_pass
 from policy.enforcer.lock import enforcing
@@ -136,6 +139,26 @@ def test_slurm_refuses_one_and_the_others_go_on_and_staff_are_told_once() -> Non
     assert [line for line in world.staff if "101" in line] == [
         "101 of u1 could not be cancelled: Invalid job id specified"
     ]
+
+
+def test_a_job_that_breaks_the_mail_does_not_spare_the_others() -> None:
+    world = world_of(3, users=3)
+    make = world.notice
+
+    def notice(acts: Sequence[Act], *more: Any) -> EmailMessage:
+        if acts[0].job.user == "u0":
+            raise ValueError("a name that no header takes")
+        return make(acts, *more)
+
+    world.notice = notice  # type: ignore[method-assign]
+    until(world, 40)
+    world.minute = 45
+    report = world.one_pass()
+    assert report is not None and [line.fate for line in report.lines] == [Fate.UNKNOWN, Fate.DONE, Fate.DONE]
+    assert "a name that no header takes" in report.faults[0] and len(world.mails) == 2
+    until(world, 130, 50)
+    assert sorted(end.wanted for end in world.ends) == ["101", "102"]
+    assert len([line for line in world.staff if "broke" in line]) == 1
 
 
 def test_a_mail_server_that_is_down_takes_no_step_and_the_next_pass_tries_again() -> None:

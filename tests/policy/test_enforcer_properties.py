@@ -39,7 +39,7 @@ assert EXAMPLES * 2 * JOBS * HOURS >= 10_000, "job-hours"
 USERS = 5
 PLACES = (BEFORE_AUDIT, AFTER_AUDIT, AFTER_ACCEPT, AFTER_CANCEL, AFTER_COMMIT)
 MAIL = ("mail server", "mail", "mail lost", "mail answer")
-FAILING = (*MAIL, "cancel", "cancel lost", "cancel answer", "look", "comment")
+FAILING = (*MAIL, "cancel", "cancel lost", "cancel answer", "look", "comment", "odd job")
 KILLS = st.tuples(st.sampled_from(PLACES), st.integers(1, 3))
 
 NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)  # it would take hours

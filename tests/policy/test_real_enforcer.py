@@ -26,8 +26,9 @@ from tests.services.prometheus import PrometheusServer, metric
 from tests.services.slurm import SlurmCluster, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = (6, 12, 18)
-"""Seconds of idleness at which a job is warned, warned again and cancelled."""
+STEPS = (21, 24, 27)
+"""Seconds of idleness at which a job is warned, warned again and cancelled. On a busy machine passes are many seconds
+apart: were it longer than that, nobody would know that the job was idle meanwhile."""
 
 SETTINGS = """
 refresh_seconds = 5
@@ -47,9 +48,9 @@ mode = "off"
 job_names = ["enforced"]
 exempt_interactive_hours = ""
 steps = [
-  {{ action = "warn", at_minutes = 0.1 }},
-  {{ action = "warn", at_minutes = 0.2 }},
-  {{ action = "cancel", at_minutes = 0.3 }},
+  {{ action = "warn", at_minutes = 0.35 }},
+  {{ action = "warn", at_minutes = 0.4 }},
+  {{ action = "cancel", at_minutes = 0.45 }},
 ]
 [enforcement]
 directory = "{folder}/kept"
