@@ -26,7 +26,7 @@ from jinja2 import (
 from data.errors import SettingsError
 from settings import MailSettings
 
-SHIPPED = Path(__file__).with_name("templates")
+SHIPPED = Path(__file__).with_name("templates") / "mail"
 PARTS = ("subject.j2", "txt.j2", "html.j2")
 _SUBJECT_CHARS = 150
 

@@ -97,8 +97,9 @@ class Canceller:
             rows = self._scheduler.job(job.display_id)
         except FullwarpError as err:
             raise Unsettled(f"Slurm took the cancellation, and does not say what became of the job: {err}") from err
-        same = (row for row in rows if (row.job_id, row.start_time) == (job.job_id, job.start_time))
-        return next((row.state for row in same), None)
+        same = [row.state for row in rows if (row.job_id, row.start_time) == (job.job_id, job.start_time)]
+        # slurmdbd may still have a started job as PENDING, beside what slurmctld says of it.
+        return next((state for state in same if state != "PENDING"), same[0] if same else None)
 
 
 def _check_each(payload: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from data.model import Job
 from policy.actions.cancel import Canceller
-from policy.actions.outcome import Refused
+from policy.actions.outcome import Refused, Unsettled
 from policy.actions.outward import Acts
 from policy.actions.webhook import Webhook
 from policy.decide import Act
@@ -67,18 +67,19 @@ def server() -> Iterator[Server]:
 
 
 class Scheduler:
-    """Says of every job the state that it is told to."""
+    """Says of every job the states that it is told to, the last one for ever."""
 
-    def __init__(self, job: Job, state: str) -> None:
-        self._job, self._state = job, state
+    def __init__(self, job: Job, *states: str) -> None:
+        self._job, self._states = job, list(states)
 
     def job(self, job_id: str) -> tuple[Job, ...]:
-        return (replace(self._job, state=self._state),)
+        state = self._states.pop(0) if len(self._states) > 1 else self._states[0]
+        return tuple(replace(self._job, state=one) for one in state.split("+"))
 
 
-def rest_canceller(server: Server, version: str, job: Job, state: str = "CANCELLED") -> Canceller:
+def rest_canceller(server: Server, version: str, job: Job, *states: str) -> Canceller:
     settings = SlurmSettings.model_validate({"kind": "rest", "url": server.url, "api_version": version})
-    return Canceller(settings, Scheduler(job, state), wait=lambda seconds: None)  # type: ignore[arg-type]
+    return Canceller(settings, Scheduler(job, *(states or ("CANCELLED",))), wait=lambda seconds: None)  # type: ignore[arg-type]
 
 
 TASK = make_job(130, array_job_id=123, array_task_id=7, display_id="123_7")
@@ -100,6 +101,30 @@ def test_a_newer_slurmrestd_is_asked_for_the_task_and_its_answer_for_each_job_co
     server.answer = {"errors": [], "status": [{"job_id": "123_7", "error": {"code": 2002, "string": "Access denied"}}]}
     with pytest.raises(Refused, match="Access denied"):
         rest_canceller(server, "v0.0.42", TASK, "RUNNING").cancel(TASK, "123_7")
+
+
+@pytest.mark.parametrize(
+    ("states", "ends"),
+    [
+        (("RUNNING", "RUNNING", "CANCELLED"), None),
+        (("COMPLETING",), None),
+        (("PENDING+CANCELLED",), None),
+        (("RUNNING",), Unsettled),
+        (("PENDING+RUNNING",), Unsettled),
+        (("COMPLETED",), Refused),
+        (("TIMEOUT",), Refused),
+    ],
+)
+def test_what_became_of_the_job_decides_whether_it_was_cancelled(
+    server: Server, states: tuple[str, ...], ends: type[Exception] | None
+) -> None:
+    job = make_job(99)
+    asked = rest_canceller(server, "v0.0.38", job, *states)
+    if ends is None:
+        return asked.cancel(job, "99")
+    with pytest.raises(ends):
+        asked.cancel(job, "99")
+    return None
 
 
 def test_jobs_of_the_simulated_cluster_are_refused() -> None:

@@ -15,6 +15,8 @@ from data.queries.history import waste as asking
 from data.queries.history.compiled import named_table
 from data.queries.history.waste import Waste, WasteReport, waste
 from data.queries.history.waste_kinds import WASTE_KINDS
+from policy.findings_plan import is_beyond
+from settings import NotifyKindSettings
 from tests.queries.history.attempts import Attempt, at, sources_of, write
 from tests.queries.history.test_history_engines import asks
 
@@ -240,3 +242,22 @@ def test_the_questions_compile_for_the_engines_that_a_site_moves_to(dialect: str
     kept = named_table(cases.schema().to_pyarrow(), "waste")
     for made in (cases, asking._sums(kept), asking._best(kept, 5), asking._unread(asking._ended(question))):
         assert "SELECT" in str(ibis.to_sql(made, dialect=dialect))
+
+
+def test_job_defense_shields_low_gpu(reference: Path, tmp_path: Path) -> None:
+    given = case(reference, "alert-low-gpu")
+    attempts = [
+        Attempt(
+            number,
+            0,
+            job["hours"],
+            gpus=job["gpus"],
+            user=job["user"],
+            used=None if job["gpu_util"] is None else sum(job["gpu_util"]) / len(job["gpu_util"]) / 100,
+        )
+        for number, job in enumerate(given["input"]["jobs"])
+    ]
+    report = answered(tmp_path, attempts, kinds=("low_gpu_utilization",))
+    limits = NotifyKindSettings(least=given["input"]["config"]["absolute_thres_hours"], ratio=0.75)
+    assert [one.user for one in report.rows if is_beyond(one, limits)] == given["expect"]["flagged"]
+    assert [(one.user, one.gpu_hours) for one in report.unread] == [("u3", 30.0)]
