@@ -15,6 +15,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
 
+from data.enforcement.tables import METADATA
 from data.errors import SourceUnreachable
 from data.history.lease import HeldByAnother
 from data.state.store import StateStore
@@ -281,6 +282,21 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Sta
     yield made
     for store in made:
         store.close()
+
+
+def test_a_ladder_goes_to_its_end_in_either_database(stores: tuple[StateStore, StateStore]) -> None:
+    """Killed where it hurts; every pass is a new enforcer with the store as another left it."""
+    world = world_of(2)
+    for minute in range(0, 121, EVERY):
+        world.minute, world.store = minute, stores[minute // EVERY % 2]
+        world.kill = {45: (AFTER_ACCEPT, 1), 105: (AFTER_CANCEL, 1), 110: (AFTER_ACCEPT, 1)}.get(minute)
+        world.one_pass()
+    assert [mail.acts[0][3] for mail in world.mails] == [1, 1, 2, 3, 3, 3]
+    assert len({mail.reference for mail in world.mails}) == 4
+    assert sorted((end.minute, end.wanted) for end in world.ends) == [(105, "100"), (115, "101")]
+    with stores[0].connection() as connection:
+        for table in reversed(METADATA.sorted_tables):
+            connection.execute(table.delete())
 
 
 def test_a_second_enforcer_waits_or_says_that_another_is_at_work(stores: tuple[StateStore, StateStore]) -> None:
