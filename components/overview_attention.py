@@ -63,8 +63,8 @@ def _low_row(one: JobVerdict, base: str) -> AttentionRow:
 @lru_cache(maxsize=KEPT_ROWS)
 def _row(one: Attention, base: str, at: str) -> AttentionRow:
     mark = _KIND_MARKS.get(one.kind, _MARKS[one.severity])
-    gpus = "GPU" if one.gpus == 1 else "GPUs"
-    what = f"{gpus} {_WHAT[one.kind]}" if one.kind in _WHAT else gpus
+    noun = ("slice" if one.are_slices else "GPU") + ("" if one.gpus == 1 else "s")
+    what = f"{noun} {_WHAT[one.kind]}" if one.kind in _WHAT else noun
     return AttentionRow(mark, _title(one), _context(one), one.gpus or None, what, _href(one, base, at))
 
 
@@ -79,6 +79,8 @@ def _title(one: Attention) -> str:
     subject = f"Job {one.subject}" if one.target_kind == "job" else one.subject
     if one.kind == "runaway_jobs":
         return subject
+    if one.are_slices:
+        return f"{subject}: idle slices"
     subject = SOURCE_NAMES.get(subject, subject) if one.target_kind == "source" else subject
     return f"{subject}: {_TITLES.get(one.kind, one.kind.replace('_', ' '))}"
 

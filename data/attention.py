@@ -40,7 +40,7 @@ class Attention:
     """One line: what (`kind`), about whom (`subject`), the numbers in words, and where to go.
 
     `target_kind` is job, node or source, `target` its id or name; both are "" for the cluster as a whole.
-    `gpus` is how many GPUs it is about.
+    `gpus` is how many GPUs it is about, or how many MIG slices where `are_slices`.
     """
 
     kind: str
@@ -51,6 +51,7 @@ class Attention:
     target: str = ""
     gpus: int = 0
     since: datetime | None = None
+    are_slices: bool = False
 
 
 def attention(snapshot: ClusterSnapshot) -> tuple[Attention, ...]:
@@ -134,17 +135,17 @@ def _hot_line(node: str, heats: dict[str, float]) -> Attention:
 def _idle_jobs(snapshot: ClusterSnapshot) -> Iterator[Attention]:
     held = Counter(job_id for gpu in snapshot.gpus for job_id in gpu.job_ids)
     idle = Counter(job_id for gpu in snapshot.gpus if gpu.state is GpuState.IDLE for job_id in gpu.job_ids)
+    whole = {job_id for gpu in snapshot.gpus if not gpu.device.is_slice for job_id in gpu.job_ids}
     for job in snapshot.jobs:
         if job.job_id and job.state == "RUNNING" and idle[job.job_id]:
-            yield _idle_line(job, idle[job.job_id], held[job.job_id])
+            yield _idle_line(job, idle[job.job_id], held[job.job_id], are_slices=job.job_id not in whole)
 
 
-def _idle_line(job: Job, idle: int, held: int) -> Attention:
+def _idle_line(job: Job, idle: int, held: int, *, are_slices: bool) -> Attention:
     owner = f", user {job.user}" if job.user else ""
-    text = f"{of(idle, held, 'GPU')} idle now{owner}"
-    return Attention(
-        "idle_job", Severity.WARN, job.display_id, text, "job", job.display_id, gpus=idle, since=job.start_time
-    )
+    text = f"{of(idle, held, 'slice' if are_slices else 'GPU')} idle now{owner}"
+    name = job.display_id
+    return Attention("idle_job", Severity.WARN, name, text, "job", name, idle, job.start_time, are_slices)
 
 
 def _silent(snapshot: ClusterSnapshot, by_node: dict[str, list[Gpu]]) -> Iterator[Attention]:

@@ -112,6 +112,12 @@ def test_attention_lists_the_most_gpus_first_and_counts_all() -> None:
     assert "12 open" in words(panel) and "3 more" in words(panel)
 
 
+def test_idle_slices_are_named_as_slices() -> None:
+    one = Attention("idle_job", Severity.WARN, "5", "1 of 1 slice idle now", "job", "5", gpus=1, are_slices=True)
+    (row,) = attention_rows([one])
+    assert (row.title, row.what) == ("Job 5: idle slices", "slice idle")
+
+
 def test_nothing_open_is_said() -> None:
     assert "nothing open" in words(attention_panel([]))
 

@@ -107,6 +107,14 @@ def test_hot_gpus_of_a_node_are_one_line():
     assert line.text == "2 GPUs at 86 to 91 °C: they may slow themselves down"
 
 
+def test_idle_slices_are_not_called_gpus():
+    piece = Device("a01", 0, uuid="mig-1", slice_id="1", slice_profile="1g.10gb")
+    held = gpu("a01", 0, GpuState.IDLE, device=piece, job_ids=(5,))
+    shown = snapshot(gpus=(held,), nodes=(node("a01"),), jobs=(make_job(5, "a01", 1),))
+    (line,) = [one for one in attention(shown) if one.kind == "idle_job"]
+    assert (line.text, line.are_slices) == ("1 of 1 slice idle now, user alice", True)
+
+
 def test_idle_jobs_of_others_are_not_listed():
     kinds = {one.subject for one in live.overview(ALICE, open_fakes()).attention if one.kind == "idle_job"}
     assert kinds == {"7"}
