@@ -26,28 +26,29 @@ class Commenter:
         self._commands = CommandClient(settings)
         self._rest = ActingRest(settings) if settings.kind is SlurmKind.REST else None
 
-    def comment(self, job: Job, text: str) -> None:
-        """Set the AdminComment, in place of an earlier one of ours. Raises Refused, also when it holds anything else,
-        such as a job's summary: that is kept."""
+    def comment(self, job: Job, text: str) -> bool:
+        """Set the AdminComment of a running job, in place of an earlier one of ours; False where anything else stands
+        there, such as a job's summary: that is kept. Raises Refused."""
         wanted = cancel_id(job)
         if wanted is None:
             raise Refused(f"it cannot be told what Slurm calls job {job.display_id}")
         try:
-            self._require_free(job)
+            if not self._is_free(job):
+                return False
             if self._rest is None:
                 self._commands.text("scontrol", "update", f"jobid={wanted}", f"AdminComment={_line(text)}")
             else:
                 self._by_rest(self._rest, job, text)
         except FullwarpError as err:
             raise Refused(f"AdminComment of {job.display_id}: {err}") from err
+        return True
 
-    def _require_free(self, job: Job) -> None:
+    def _is_free(self, job: Job) -> bool:
         rows = self._scheduler.job(job.display_id)
         same = next((row for row in rows if (row.job_id, row.start_time) == (job.job_id, job.start_time)), None)
         if same is None or not same.is_running:
             raise Refused(f"job {job.display_id} does not run any more")
-        if same.admin_comment and not same.admin_comment.startswith(PREFIX):
-            raise Refused(f"the AdminComment of {job.display_id} holds something else, which is kept")
+        return not same.admin_comment or same.admin_comment.startswith(PREFIX)
 
     def _by_rest(self, rest: ActingRest, job: Job, text: str) -> None:
         if rest.version < FIRST_VERSION:
