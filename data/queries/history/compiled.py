@@ -5,9 +5,11 @@ The times of the range stand in the compiled text as marks, and are put in when 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -54,24 +56,45 @@ def _as_ibis_writes(moment: datetime) -> str:
     return text.removeprefix("SELECT").rpartition(" AS ")[0].strip()
 
 
+@dataclass(frozen=True)
+class _Promise:
+    """A text that is being made, and by which process: one that was at work at a fork makes nothing for the child."""
+
+    pid: int
+    text: Future[Compiled]
+
+    @property
+    def holds(self) -> bool:
+        return self.pid == os.getpid() or self.text.done()
+
+
 class CompiledQuestions:
-    """The texts that were made, the latest ones kept."""
+    """The texts that were made, the latest ones kept; each is made once, however many threads ask."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Hashable, Compiled] = OrderedDict()
+        self._known: OrderedDict[Hashable, _Promise] = OrderedDict()
         self._guard = threading.Lock()
 
     def get(self, key: Hashable, build: Callable[[], Expression]) -> Compiled:
         with self._guard:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        made = compiled(build())
-        with self._guard:
-            self._known[key] = made
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return made
+            promise = self._known.get(key)
+            is_mine = promise is None or not promise.holds
+            if promise is None or is_mine:
+                promise = self._known[key] = _Promise(os.getpid(), Future())
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(key)
+        if is_mine:
+            self._make(key, promise.text, build)
+        return promise.text.result()
+
+    def _make(self, key: Hashable, text: Future[Compiled], build: Callable[[], Expression]) -> None:
+        try:
+            text.set_result(compiled(build()))
+        except BaseException as err:
+            with self._guard:
+                self._known.pop(key, None)
+            text.set_exception(err)
 
 
 def compiled(expression: Expression) -> Compiled:

@@ -14,7 +14,7 @@ from data.model import Role, Viewer
 from data.queries.history import Group, report
 from tests.queries.history.attempts import asked, sources_of
 
-GROUPS = (Group.USER, Group.DAY, Group.NODE, Group.JOB)
+GROUPS = (Group.USER, Group.DAY)
 
 
 def answer_many(sources, answers):

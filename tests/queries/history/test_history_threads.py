@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from data.errors import SourceTimeout
 from data.history.engine import EngineLimits, HistoryEngine
+from data.queries.history.compiled import CompiledQuestions, _Promise, named_table
 from data.queries.history.reading import Reading, range_of
 from tests.queries.history.attempts import Attempt, at, put, write
 
@@ -24,6 +30,34 @@ def test_two_forked_workers_answer_32_reports_at_a_time(tmp_path):
     command = [sys.executable, "-m", "tests.queries.history.forked_reports", str(tmp_path)]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=True)
     assert json.loads(found.stdout) == [[pytest.approx(360.0)] * 32] * 2
+
+
+def test_a_form_of_question_is_compiled_once_however_many_ask_and_again_after_a_failure():
+    known, asked_for = CompiledQuestions(), threading.Barrier(8)
+    made = []
+
+    def build():
+        made.append(1)
+        time.sleep(0.05)
+        return named_table(pa.schema([("one", pa.int64())]), "jobs")
+
+    def ask(_):
+        asked_for.wait(10)
+        return known.get("form", build)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {one.tables for one in pool.map(ask, range(8))} == {("jobs",)}
+    assert made == [1]
+    for error in (KeyError, ValueError):
+        with pytest.raises(error):
+            known.get("broken", lambda: (_ for _ in ()).throw(error))  # noqa: B023
+
+
+def test_a_form_that_another_process_was_compiling_at_a_fork_is_compiled_here(monkeypatch):
+    known = CompiledQuestions()
+    known._known["form"] = _Promise(os.getpid() + 1, Future())
+    found = known.get("form", lambda: named_table(pa.schema([("one", pa.int64())]), "usage"))
+    assert found.tables == ("usage",)
 
 
 def test_a_report_that_finds_no_turn_says_so():
