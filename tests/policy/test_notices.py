@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
 from email.message import EmailMessage
+from email.policy import default
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from data.errors import SettingsError
 from data.model import Job
@@ -159,6 +165,20 @@ def test_a_hostile_name_is_only_a_name(name: str) -> None:
     assert not tags.found & {"script", "img"}
     assert {link.split(":")[0] for link in tags.links} == {"https", "mailto"}
     assert "\x1b" not in text and "\u202e" not in page and "n" * 100 not in text
+
+
+@given(name=st.text(max_size=80), node=st.text(max_size=20), user=st.text(min_size=1, max_size=20))
+@hypothesis_settings(max_examples=40)
+def test_whatever_slurm_calls_things_the_mail_has_the_same_heads_and_tags(name: str, node: str, user: str) -> None:
+    assert heads_and_tags(user, name, node) == heads_and_tags("alice", "train", "gpu01")
+
+
+@cache
+def heads_and_tags(user: str, name: str, node: str) -> tuple[list[str], set[str]]:
+    job = make_job(4711, user=user, name=name, nodes=(node,))
+    message = message_from_bytes(notice([act_on(job)], settings_of(), LATER).as_bytes(), policy=default)
+    assert isinstance(message, EmailMessage)
+    return message.keys(), _Tags(parts_of(message)[1]).found
 
 
 def test_the_same_facts_make_the_same_mail_and_the_reference_alone_its_id() -> None:
