@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from data.inventory import Inventory, Known, Place
+from data.join.hardware import model_facts
 from data.join.holding import Share, shares_by_node
 from data.join.labels import Labels
 from data.join.node import join_node
@@ -55,7 +56,23 @@ def join(
         notes += part.notes
         pairs += part.learned
     notes += _strangers(unique.keys(), shares, measured, gpus)
-    return Joined(tuple(gpus), tuple(notes), inventory.updated(pairs, unique))
+    return Joined(_one_name_each(gpus), tuple(notes), inventory.updated(pairs, unique))
+
+
+def _one_name_each(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
+    """Give GPUs of which only Slurm's type is known ("h100") the name that the exporter has for the same model, where
+    it has one: a node that is down is no model of its own."""
+    names: dict[str, set[str]] = {}
+    for told in {gpu.device.model for gpu in gpus if gpu.device.model and not gpu.device.is_slice}:
+        if facts := model_facts(told):
+            names.setdefault(facts.name, set()).add(told)
+    return tuple(gpu if gpu.device.model or not gpu.model else _named(gpu, names) for gpu in gpus)
+
+
+def _named(gpu: Gpu, names: Mapping[str, set[str]]) -> Gpu:
+    facts = model_facts(gpu.model)
+    found = names.get(facts.name, set()) if facts else set()
+    return replace(gpu, model=next(iter(found))) if len(found) == 1 else gpu
 
 
 def _by_node(reading: Reading | None) -> dict[str, list[DeviceReading]]:

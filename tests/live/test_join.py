@@ -40,6 +40,16 @@ def test_every_configured_gpu_appears_although_no_series_exists():
     assert len({gpu.device.key for gpu in result.gpus}) == 8
 
 
+def test_a_gpu_without_series_has_the_name_that_the_exporter_has_for_its_model():
+    nodes = [make_node("gpu01"), make_node("gpu02", "DOWN"), make_node("gpu03", "DOWN", pools={"a100": 2, "quux": 1})]
+    seen = measure("gpu01")
+    names = [[gpu.model for gpu in joined(nodes, [], *there).gpus] for there in ((), (seen,), (seen, measure_slice()))]
+    assert names[0] == ["h100"] * 16 + ["a100", "a100", "quux"]
+    assert names[1] == names[2] == [seen.device.model] * 16 + ["a100", "a100", "quux"]
+    other = measure("gpu01", 1, model="NVIDIA H100 SXM")
+    assert [gpu.model for gpu in joined(nodes, [], seen, other).gpus][8:16] == ["h100"] * 8
+
+
 def test_a_held_gpu_without_series_is_unmeasured_and_not_idle():
     result = joined([make_node(gpus_allocated=8)], [make_job(gpus=8)])
     assert states(result) == [UNMEASURED] * 8
