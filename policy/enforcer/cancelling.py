@@ -34,9 +34,12 @@ def cancel(passing: Passing, act: Act) -> None:
     fresh = checked.job
     if act.key in passing.tried_before and (fresh is None or not fresh.is_running):
         return _leave_open(passing, act, rows[act.key], "it ends: the next pass finds out how")
-    why = checked.why or passing.why_not()
-    if why or fresh is None or act.cancel_id is None or cancel_id(fresh) != act.cancel_id:
-        return passing.end([act], rows, Outcome.WITHHELD, why or "it cannot be told what to cancel")
+    if checked.why or fresh is None or act.cancel_id is None or cancel_id(fresh) != act.cancel_id:
+        return passing.end([act], rows, Outcome.WITHHELD, checked.why or "it cannot be told what to cancel")
+    comment(passing, act)
+    why = passing.why_not()
+    if why:
+        return passing.end([act], rows, Outcome.WITHHELD, why)
     try:
         passing.outward.cancel(fresh, act.cancel_id)
     except Refused as err:
@@ -69,6 +72,15 @@ def _owed(passing: Passing) -> tuple[AuditRow, ...]:
     since = passing.looking.now() - _TOLD_WITHIN
     with passing.store.connection() as connection:
         return untold_cancellations(connection, passing.cluster, since)
+
+
+def comment(passing: Passing, act: Act) -> None:
+    """Note the step in the job's comment, where the site wants that. Of a cancellation before it: what ends a job
+    writes its own summary there."""
+    try:
+        passing.outward.comment(act, passing.looking.now())
+    except Refused as err:
+        passing.noted.alarm("comment", f"the comment of {act.job.display_id} could not be written: {err}")
 
 
 def tell_cancelled(passing: Passing) -> None:

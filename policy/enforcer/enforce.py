@@ -12,7 +12,7 @@ from data.errors import FullwarpError, SourceUnreachable
 from data.sources import Sources
 from policy.actions.outcome import Refused
 from policy.decide import HOUR, Act, Cancelled, Decision, Situation, decide
-from policy.enforcer.cancelling import cancel, owes_mail, tell_cancelled
+from policy.enforcer.cancelling import cancel, comment, owes_mail, tell_cancelled
 from policy.enforcer.last_pass import note_pass
 from policy.enforcer.looking import Look, Looking
 from policy.enforcer.passing import Passing
@@ -74,11 +74,12 @@ def _prepare(passing: Passing, look: Look) -> Decision:
     left = settle_cancellations(passing, left, look)
     acting = [rule.name for rule in rules_of(passing.settings.policy) if rule.acts]
     with passing.store.connection() as connection:
-        passing.acting_since = keep_acting_since(connection, look.cluster, acting, look.time)
-        ladders = Ladders(ladders_of(connection, look.cluster).episodes, passing.acting_since)
+        if not look.verdicts.fault:  # else the clock may be wrong, and a rule would seem to act for long
+            keep_acting_since(connection, look.cluster, acting, look.time)
+        ladders = ladders_of(connection, look.cluster)
         recent = cancelled_since(connection, look.cluster, look.time - HOUR)
     decision = _decide(passing.settings, look, ladders, recent)
-    passing.episodes = dict(decision.episodes)
+    passing.episodes, passing.acting_since = dict(decision.episodes), ladders.acting_since
     with passing.store.connection() as connection:
         keep_episodes(connection, look.cluster, decision.episodes.values())
     settle_past(passing, left, look, decision.episodes)
@@ -177,15 +178,12 @@ def _tell_staff(passing: Passing) -> None:
 def _note_in_passing(passing: Passing, decision: Decision) -> None:
     """What is good to have and stops nothing: the jobs' comments and a word in the site's chat."""
     done = [act for act in decision.acts if passing.noted.fate_of(act) is Fate.DONE]
-    now = passing.looking.now()
     for act in done:
-        try:
-            passing.outward.comment(act, now)
-        except Refused as err:
-            passing.noted.alarm("comment", f"the comment of {act.job.display_id} could not be written: {err}")
+        if act.action is StepAction.WARN:
+            comment(passing, act)
     if done:
         try:
-            passing.outward.announce(done, now)
+            passing.outward.announce(done, passing.looking.now())
         except Refused as err:
             passing.noted.alarm("webhook", f"the webhook did not take what was done: {err}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -63,18 +63,14 @@ def keep_taken(connection: Connection, episode: Episode) -> None:
         raise LookupError(f"{changed.rowcount} episodes of {episode.key}")
 
 
-def keep_acting_since(
-    connection: Connection, cluster: str, rules: Iterable[str], now: datetime
-) -> Mapping[str, datetime]:
-    """Rules that act from now on begin now, those that no longer act are forgotten; since when each acts."""
-    wanted = set(rules)
-    table = ACTING_SINCE
+def keep_acting_since(connection: Connection, cluster: str, rules: Iterable[str], now: datetime) -> None:
+    """Rules that act from now on begin now, and those that no longer act are forgotten."""
+    wanted, table = set(rules), ACTING_SINCE
     connection.execute(delete(table).where(table.c.cluster == cluster, table.c.rule.not_in(wanted)))
-    known = {row.rule: row.since for row in connection.execute(select(table).where(table.c.cluster == cluster))}
-    new = [{"cluster": cluster, "rule": rule, "since": now} for rule in sorted(wanted - set(known))]
+    known = {row.rule for row in connection.execute(select(table.c.rule).where(table.c.cluster == cluster))}
+    new = [{"cluster": cluster, "rule": rule, "since": now} for rule in sorted(wanted - known)]
     if new:
         connection.execute(insert(table), new)
-    return {**known, **{row["rule"]: now for row in new}}
 
 
 def attempt_values(attempt: Attempt) -> dict[str, object]:

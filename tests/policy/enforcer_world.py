@@ -144,7 +144,7 @@ class World:
             raise SourceUnreachable("Slurm does not answer")
         there = {attempt_of(job): job for _, job in self.jobs() if job.state != "CANCELLED"}
         running = sum(job.is_running for job in there.values())
-        fault = "down" if self.no_metrics else ""
+        fault = "down" if self.no_metrics else "clock" if self.skew else ""
         verdicts = VerdictList(self.now(), self.judged(), running_gpu_jobs=running, fault=fault)
         return Look(T0 + timedelta(minutes=self.minute + self.skew), "demo", verdicts, there)
 

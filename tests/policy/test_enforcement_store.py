@@ -93,13 +93,14 @@ def test_a_step_of_an_episode_that_is_not_kept_is_an_error(store: StateStore) ->
 
 def test_a_rule_acts_since_it_was_first_seen_to_act(store: StateStore) -> None:
     with store.connection() as connection:
-        assert keep_acting_since(connection, "demo", ["idle"], NOW) == {"idle": NOW}
-        later = keep_acting_since(connection, "demo", ["idle", "low-mean"], NOW + MINUTE)
-        assert later == {"idle": NOW, "low-mean": NOW + MINUTE}
-        assert ladders_of(connection, "demo").acting_since == later
+        keep_acting_since(connection, "demo", ["idle"], NOW)
+        keep_acting_since(connection, "demo", ["idle", "low-mean"], NOW + MINUTE)
+        assert ladders_of(connection, "demo").acting_since == {"idle": NOW, "low-mean": NOW + MINUTE}
         keep_acting_since(connection, "demo", ["low-mean"], NOW + MINUTE)
-        again = keep_acting_since(connection, "demo", ["idle", "low-mean"], NOW + 2 * MINUTE)
+        keep_acting_since(connection, "demo", ["idle", "low-mean"], NOW + 2 * MINUTE)
+        again = ladders_of(connection, "demo").acting_since
         assert again == {"idle": NOW + 2 * MINUTE, "low-mean": NOW + MINUTE}
+        assert ladders_of(connection, "other").acting_since == {}
 
 
 def test_an_act_is_intended_then_settled_once(store: StateStore) -> None:

@@ -31,7 +31,7 @@ from policy.store.ladders import read_ladders
 from settings import EnforcementSettings, PolicySettings, StepAction
 from tests.policy.enforcement_store import opened
 from tests.policy.enforcer_world import World
-from tests.policy.random_lives import T0, life_at
+from tests.policy.random_lives import POLICY, T0, life_at
 
 IDLE = {"busy": [], "missing": [], "stuck": [], "pause": None, "requeue": None, "level": 0.0}
 EVERY = 5
@@ -75,6 +75,18 @@ def test_a_clock_that_jumps_back_gives_more_notice_not_less() -> None:
     until(world, 200, 85)
     minutes = [minute for minute, _ in sent(world)]
     assert len(minutes) == 3 and minutes[1] - minutes[0] >= 30 and minutes[2] - minutes[1] >= 15
+
+
+def test_the_first_days_of_warnings_alone_do_not_begin_by_a_wrong_clock() -> None:
+    world = world_of()
+    world.policy = POLICY.model_copy(update={"warn_only_days": 0.1})
+    world.skew = -100_000
+    until(world, 5)
+    world.skew = 0
+    until(world, 165, 10)
+    assert [step for _, step in sent(world)] == [1, 2] and world.ends == []
+    until(world, 175, 170)
+    assert len(world.ends) == 1
 
 
 def test_a_timer_that_was_off_skips_no_step_and_takes_no_two() -> None:
