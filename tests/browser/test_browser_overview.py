@@ -108,6 +108,14 @@ def test_two_filters_are_cleared_by_one_press_and_back_brings_them_again(web: We
     assert (page.input_value("#filter-state"), page.input_value("#filter-partition")) == ("idle", "h100")
 
 
+def test_paper_says_what_is_drawn_and_by_which_filter(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look().open(web.url + "?state=idle&metric=sm_activity")
+    page.emulate_media(media="print")
+    assert page.locator("#map-metric label:visible").all_inner_texts() == ["SM"]
+    assert page.locator(".fw-filters > :visible").count() == 1 and page.locator("#filter-state").is_visible()
+
+
 def test_the_legend_filters_and_takes_it_back(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url)
