@@ -147,7 +147,7 @@ def test_no_match_says_what_was_asked_and_clears_it(web: Web, look: Look) -> Non
     show(web, *cluster())
     page = look().open(web.url + "jobs?q=nothing-has-this", ".fw-state")
     assert "nothing-has-this" in page.inner_text(".fw-state")
-    page.click("[data-clear-jobs]")
+    page.click(".fw-state [data-clear-jobs]")
     expect(page.locator(".fw-table tbody tr")).to_have_count(2)
 
 
