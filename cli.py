@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import enforce, exempt, history, live, metrics, notify, policy, report, simulated, tokens
+from commands import enforce, exempt, history, live, metrics, notify, policy, report, simulated, tokens, whatif
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError, SourceUnreachable
 
@@ -209,7 +209,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, policy, history, report, simulated, exempt, enforce, notify, tokens):
+for subject in (live, metrics, policy, history, report, simulated, exempt, enforce, notify, tokens, whatif):
     subject.register(program)
 
 

@@ -26,6 +26,7 @@ from configuration.section import Section, secret_text
 from configuration.serving import CacheSettings, ServeSettings
 from configuration.slurm import SlurmKind, SlurmSettings
 from configuration.state import StateSettings
+from configuration.submission import SubmissionLimits, SubmissionSettings
 
 __all__ = [
     "ApiSettings",
@@ -58,6 +59,8 @@ __all__ = [
     "StateSettings",
     "StepAction",
     "StepSettings",
+    "SubmissionLimits",
+    "SubmissionSettings",
     "WebhookSettings",
     "secret_text",
 ]
@@ -94,6 +97,7 @@ class Settings(BaseSettings):
     mail: MailSettings = MailSettings()
     notify: NotifySettings = NotifySettings()
     webhook: WebhookSettings = WebhookSettings()
+    submission: SubmissionSettings = SubmissionSettings()
     state: StateSettings = StateSettings()
     enforcement: EnforcementSettings = EnforcementSettings()
     api: ApiSettings = ApiSettings()

@@ -120,13 +120,13 @@ def _since(text: str, now: datetime, zone: tzinfo) -> datetime | None:
     return parse_moment(f"-{words}" if RELATIVE.fullmatch(f"-{words.lower()}") else words, now, zone)
 
 
-def seconds_of(text: str) -> float | None:
-    """The value of --every; None = not given. Raises BadRequest."""
+def seconds_of(text: str, option: str = "--every") -> float | None:
+    """The value of an option; None = not given. Raises BadRequest."""
     from data.moment import RELATIVE, UNITS
 
     if not text:
         return None
     match = RELATIVE.fullmatch(f"-{text.strip().lower()}")
     if match is None or float(match[1]) * UNITS[match[2]] < 1:
-        raise BadRequest(f"--every {text[:40]!r} is not a time from 1s on", hint="Such as 30s, 1m, 1h.")
+        raise BadRequest(f"{option} {text[:40]!r} is not a time from 1s on", hint="Such as 30s, 1m, 1h.")
     return float(match[1]) * UNITS[match[2]]

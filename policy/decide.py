@@ -183,7 +183,7 @@ def _in_time(
     is_open = may_step(policy, zone, now)
     for act in due:
         why = "" if is_open else "quiet hours"
-        if _ends_soon(act.job, rules[act.rule], now):
+        if ends_soon(act.job, rules[act.rule], now):
             why = "its time limit ends it soon"
         if act.action is StepAction.CANCEL and act.cancel_id is None:
             why = "it cannot be told what to cancel"
@@ -194,7 +194,8 @@ def _in_time(
     return acts, withheld
 
 
-def _ends_soon(job: Job, rule: Rule, now: datetime) -> bool:
+def ends_soon(job: Job, rule: Rule, now: datetime) -> bool:
+    """Whether the job's time limit ends it within the minutes in which the rule does nothing."""
     last = rule.settings.no_action_before_limit_minutes * MINUTE
     elapsed = job.elapsed_at(now)
     if last <= 0 or job.time_limit_seconds is None or elapsed is None:

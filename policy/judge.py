@@ -15,9 +15,6 @@ from policy.rules import Exemption, Rule, exemption_of, may_be_interactive
 from policy.words import calculating_words, low_words, ok_words
 from settings import PolicySettings, RuleKind
 
-# A mean at the threshold is not below it, however it was rounded on the way.
-_HAIR = 1e-9
-
 
 @dataclass(frozen=True, slots=True)
 class Judging:
@@ -148,9 +145,7 @@ def _busy_within(rule: Rule, evidence: Evidence, usable: Sequence[float]) -> flo
 
 def _is_low(rule: Rule, use: WindowUse, is_slice: bool) -> bool:
     if rule.kind is RuleKind.MEAN:
-        mean = use.mean
-        limit = rule.settings.threshold
-        return mean is not None and limit is not None and mean < limit - _HAIR
+        return use.mean is not None and use.mean < rule.low_below
     return use.count > 0 and use.high is not None and use.high <= rule.epsilon_of(is_slice)
 
 
@@ -199,14 +194,10 @@ def _metric_label(rule: Rule, evidence: Evidence) -> str:
 
 
 def _by_memory(rule: Rule, evidence: Evidence, low: Verdict) -> tuple[Verdict, tuple[str, str] | None]:
-    most = rule.settings.exempt_memory_share
-    if most is None:
-        return low, None
-    if evidence.memory_share is None:
+    is_exempt = rule.exempts_memory(evidence.memory_share)
+    if is_exempt is None:
         return _unknown(low, Doubt.MEMORY, "the GPU memory is not measured, and the rule exempts high use of it"), None
-    if evidence.memory_share > most:
-        return low, ("memory", f"it uses {evidence.memory_share:.0%} of its GPU memory")
-    return low, None
+    return low, ("memory", f"it uses {evidence.memory_share:.0%} of its GPU memory") if is_exempt else None
 
 
 def _unknown(verdict: Verdict, doubt: Doubt, words: str) -> Verdict:

@@ -14,6 +14,8 @@ from data.model import Job
 from settings import JobKind, PolicySettings, RuleKind, RuleMode, RuleSettings, StepAction
 
 MINUTE = 60.0
+# A mean at the threshold is not below it, however it was rounded on the way.
+_HAIR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,18 @@ class Rule:
         return self.epsilon
 
     @property
+    def low_below(self) -> float:
+        """Kind mean: a mean below this is low (ratio)."""
+        return (self.settings.threshold or 0.0) - _HAIR
+
+    def exempts_memory(self, share: float | None) -> bool | None:
+        """Whether a job that uses this share of its GPU memory is exempt; None = it would have to be measured."""
+        most = self.settings.exempt_memory_share
+        if most is None:
+            return False
+        return None if share is None else share > most
+
+    @property
     def least_notice(self) -> float:
         """The shortest notice of the ladder: what a first step waits after a gap."""
         return min((step.notice_seconds for step in self.steps[1:]), default=0.0)
@@ -107,7 +121,7 @@ _SUBJECTS = ("user", "account", "partition", "qos")
 
 def rules_of(policy: PolicySettings) -> tuple[Rule, ...]:
     """The rules that are looked at, in the order of the settings."""
-    return tuple(_rule(name, one) for name, one in policy.rules.items() if one.mode is not RuleMode.OFF)
+    return tuple(rule_of(name, one) for name, one in policy.rules.items() if one.mode is not RuleMode.OFF)
 
 
 def rule_named(policy: PolicySettings, name: str) -> Rule | None:
@@ -115,7 +129,8 @@ def rule_named(policy: PolicySettings, name: str) -> Rule | None:
     return next((rule for rule in rules_of(policy) if rule.name == name), None)
 
 
-def _rule(name: str, given: RuleSettings) -> Rule:
+def rule_of(name: str, given: RuleSettings) -> Rule:
+    """The settings of one rule as a value."""
     steps: list[Step] = []
     for step in given.steps:
         at = step.at_minutes * MINUTE

@@ -159,7 +159,11 @@ def _taken(row: AuditRow) -> TakenAct:
 
 def saved_gpu_hours(row: TakenAct, share: float) -> float | None:
     """Of one cancellation; None where the GPUs, the time limit or the elapsed time are not known."""
-    limit, elapsed, gpus = row.time_limit_seconds, row.elapsed_seconds, row.gpus
+    return hours_saved(row.gpus, row.elapsed_seconds, row.time_limit_seconds, share)
+
+
+def hours_saved(gpus: float | None, elapsed: float | None, limit: float | None, share: float) -> float | None:
+    """GPU-hours that a cancel after `elapsed` seconds saves, if such jobs run for `share` of their `limit`."""
     if limit is None or elapsed is None or gpus is None or math.isinf(limit):
         return None
     return gpus * max(0.0, share * limit - elapsed) / HOUR

@@ -86,11 +86,15 @@ class Question:
     def run(self, name: str, build: Callable[[], Any], *more: Hashable) -> list[dict[str, Any]]:
         """The rows of the expression that `build` makes, which depends on the form of this question, `name` and `more`
         alone: on which of its filters are set, not on their values."""
+        rows: list[dict[str, Any]] = self.table(name, build, *more).to_pylist()
+        return rows
+
+    def table(self, name: str, build: Callable[[], Any], *more: Hashable) -> pa.Table:
+        """The same as columns, for many rows."""
         found = self._compiled(name, build, *more)
         if "hours" in found.tables:
             self.reading.give("hours", self._hours())
-        rows: list[dict[str, Any]] = self.reading.run(self._filled(found), found.tables).to_pylist()
-        return rows
+        return self.reading.run(self._filled(found), found.tables)
 
     def _compiled(self, name: str, build: Callable[[], Any], *more: Hashable) -> Compiled:
         rates = tuple(sorted(self.rates.items()))
