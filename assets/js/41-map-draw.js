@@ -109,12 +109,14 @@
     box.title = row.label + ": " + row.help;
   }
 
-  // Verdicts that are still being made are asked for once more, not only with the next picture.
+  // Verdicts that are still being made are asked for again soon, not only with the next picture.
   var askedFor = null;
   function soonAgain(data) {
     if (!data.judging || askedFor === data.version) return;
     askedFor = data.version;
-    setTimeout(function () { window.fwTick({ n_intervals: Date.now() }); }, 2000);
+    [2000, 5000, 12000].forEach(function (pause) {
+      setTimeout(function () { if (drawn.data && drawn.data.judging) window.fwTick({ n_intervals: Date.now() }); }, pause);
+    });
   }
 
   function drawMap(data, metric, by) {
