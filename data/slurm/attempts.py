@@ -84,7 +84,10 @@ def attempts_of(wanted: JobId, known_live: Iterable[Job], recorded: Iterable[Job
     for job in known_live:
         if named_by(job, wanted):
             key = _attempt(job)
-            found[key] = merged(job, found[key]) if key in found else job
+            # Of a job that just started slurmdbd may still say that it waits.
+            waiting = None if job.state == "PENDING" else found.pop((job.job_id, job.submit_time, None), None)
+            recorded_too = found.get(key, waiting)
+            found[key] = job if recorded_too is None else merged(job, recorded_too)
     return tuple(sorted(found.values(), key=_newest, reverse=True))
 
 

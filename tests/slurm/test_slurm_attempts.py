@@ -56,6 +56,15 @@ def test_which_states_are_live(state: str, flags: tuple[str, ...], expected: boo
     assert is_live(replace(RUNNING, state=state, state_flags=flags)) is expected
 
 
+def test_a_job_that_just_started_is_one_attempt_although_slurmdbd_still_has_it_waiting() -> None:
+    late = replace(RUNNING, state="PENDING", account="physics")
+    (found,) = attempts_of(job_id("7"), [RUNNING], [late])
+    assert (found.state, found.account) == ("RUNNING", "physics")
+    requeued = replace(RUNNING, state="PENDING", submit_time=NOON + HOUR, start_time=None)
+    both = attempts_of(job_id("7"), [requeued], [replace(ENDED, state="REQUEUED")])
+    assert [one.state for one in both] == ["PENDING", "REQUEUED"]
+
+
 def test_an_attempt_counts_once_and_only_when_it_ran_in_the_span() -> None:
     never = replace(ENDED, start_time=None)
     assert ended_within([ENDED, ENDED, RUNNING, never], NOON, NOON + HOUR) == (ENDED,)
