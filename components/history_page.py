@@ -116,6 +116,7 @@ def history_page(view: HistoryView, *, refresh_seconds: float) -> Component:
             dcc.Store(id="frame", data=frame_data(view.snapshot) if view.snapshot else None),
             dcc.Store(id="history-drawn"),
             dcc.Store(id="eff-step"),
+            dcc.Store(id="eff-answer"),
             dcc.Store(id="eff-passed"),
             dcc.Interval(id="eff-tick", interval=round(refresh_seconds * 1000)),
         ],

@@ -32,21 +32,21 @@ def layout(**query: Any) -> Component:
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
-    Output("eff-body", "children"),
+    Output("eff-answer", "data"),
     Input("eff-step", "data"),
     State("eff-words", "data"),
     prevent_initial_call=True,
 )
-def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> list[Any]:
+def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> dict[str, Any]:
     """The next answers of a long range as soon as there is one more, until none is missing."""
     if not missing or not missing["left"]:
         raise dash.exceptions.PreventUpdate
-    return history_body(efficiency_view(_again(words), seconds=NEXT_SECONDS, more_than=missing["ready"]))
+    return _answer(words, more_than=missing["ready"])
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
     Output("frame", "data", allow_duplicate=True),
-    Output("eff-body", "children", allow_duplicate=True),
+    Output("eff-answer", "data", allow_duplicate=True),
     Input("eff-tick", "n_intervals"),
     State("eff-growing", "data"),
     State("eff-words", "data"),
@@ -60,7 +60,15 @@ def refresh_efficiency(_: int | None, is_growing: bool | None, words: Mapping[st
         frame = dash.no_update
     if not is_growing:
         return frame, dash.no_update
-    return frame, history_body(efficiency_view(_again(words), seconds=NEXT_SECONDS))
+    return frame, _answer(words)
+
+
+def _answer(words: Mapping[str, str], more_than: int = -1) -> dict[str, Any]:
+    """A further answer with the question that it is of: whoever went on or Back meanwhile has another one on screen."""
+    return {
+        "of": words,
+        "body": history_body(efficiency_view(_again(words), seconds=NEXT_SECONDS, more_than=more_than)),
+    }
 
 
 def _again(words: Mapping[str, str]) -> AskedHistory:
@@ -81,6 +89,13 @@ def asked_of(query: Mapping[str, Any], now: datetime) -> AskedHistory:
 
 clientside_callback(
     ClientsideFunction("fw", "drawHistory"), Output("history-drawn", "data"), Input("history-figures", "data")
+)
+clientside_callback(
+    ClientsideFunction("fw", "answered"),
+    Output("eff-body", "children"),
+    Input("eff-answer", "data"),
+    State("eff-words", "data"),
+    prevent_initial_call=True,
 )
 # a callback is not called again for what stands in its own answer: this one passes it on
 clientside_callback(ClientsideFunction("fw", "addUpOn"), Output("eff-passed", "data"), Input("eff-missing", "data"))

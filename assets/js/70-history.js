@@ -93,7 +93,13 @@
     return Date.now();
   }
 
+  // A further answer, if the page still asks what it is of: one on its way outlives a step down or Back.
+  function answered(answer, words) {
+    var isOurs = answer && answer.of.query === words.query && answer.of.now === words.now;
+    return isOurs ? answer.body : dash_clientside.no_update;
+  }
+
   window.dash_clientside = Object.assign({}, window.dash_clientside);
-  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { addUpOn: addUpOn });
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { addUpOn: addUpOn, answered: answered });
   window.fwHistory = { go: go, changed: changed, arrived: arrived };
 })();

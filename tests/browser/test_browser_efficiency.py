@@ -107,6 +107,27 @@ def test_a_step_down_and_a_brush_are_addresses_that_back_takes_back(history: Web
     assert seen.complaints == []
 
 
+def test_an_answer_that_comes_after_back_is_not_put_into_the_page_that_came_back(history: Web, look: Look) -> None:
+    page = opened(look(STAFF), f"{history.url}efficiency?{WEEK}")
+    page.click("#eff-table tbody tr:has-text('mallory') a.fw-id")
+    expect(page.locator(".fw-history-crumbs")).to_contain_text("User mallory")
+    late: list[Any] = []
+
+    def hold(route: Any) -> None:
+        late.append(route) if "eff-step" in (route.request.post_data or "") else route.continue_()
+
+    page.route("**/_dash-update-component*", hold)
+    with page.expect_request(lambda request: "eff-step" in (request.post_data or "")):
+        page.evaluate("dash_clientside.fw.addUpOn({ left: 1, ready: -2 })")
+    page.go_back()
+    expect(page.locator(".fw-history-crumbs")).to_have_count(0)
+    with page.expect_response(lambda answer: "eff-step" in (answer.request.post_data or "")):
+        late[0].continue_()
+    page.wait_for_timeout(500)
+    expect(page.locator("#eff-table h2")).to_have_text("Users", timeout=1000)
+    assert page.locator(".fw-history-crumbs").count() == 0
+
+
 def test_a_name_is_looked_for_while_it_is_typed_and_the_field_keeps_the_keyboard(history: Web, look: Look) -> None:
     page = opened(look(STAFF), f"{history.url}efficiency?{WEEK}")
     page.focus("#eff-q")

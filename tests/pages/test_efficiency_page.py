@@ -71,7 +71,7 @@ def page(web_app: Any, viewer: Viewer, **query: str) -> Any:
     found = {part.id: part for part in tree._traverse() if getattr(part, "id", "")}
     left: Mapping[str, int] = found["eff-missing"].data
     while left["left"]:
-        body = inside(web_app, viewer, "efficiency.add_up_on", left, found["eff-words"].data)
+        body = inside(web_app, viewer, "efficiency.add_up_on", left, found["eff-words"].data)["body"]
         found["eff-body"].children = body
         left = next(part for part in body if getattr(part, "id", "") == "eff-missing").data
     return found["eff-body"]
