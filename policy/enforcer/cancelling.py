@@ -15,7 +15,7 @@ from policy.notices import groups_of
 from policy.store.audit import AuditRow, Outcome, note, set_mail, settle, untold_cancellations
 from policy.store.mails import accepted, keep_mail, kept_message, reference_of
 
-_TOLD_WITHIN = timedelta(days=7)
+TOLD_WITHIN = timedelta(days=7)
 
 
 def cancel(passing: Passing, act: Act) -> None:
@@ -69,7 +69,7 @@ def owes_mail(passing: Passing) -> bool:
 
 
 def _owed(passing: Passing) -> tuple[AuditRow, ...]:
-    since = passing.looking.now() - _TOLD_WITHIN
+    since = passing.looking.now() - TOLD_WITHIN
     with passing.store.connection() as connection:
         return untold_cancellations(connection, passing.cluster, since)
 

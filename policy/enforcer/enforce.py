@@ -12,7 +12,7 @@ from data.errors import FullwarpError, SourceUnreachable
 from data.sources import Sources
 from policy.actions.outcome import Refused
 from policy.decide import HOUR, Act, Cancelled, Decision, Situation, decide
-from policy.enforcer.cancelling import cancel, comment, owes_mail, tell_cancelled
+from policy.enforcer.cancelling import TOLD_WITHIN, cancel, comment, owes_mail, tell_cancelled
 from policy.enforcer.last_pass import note_pass
 from policy.enforcer.looking import Look, Looking
 from policy.enforcer.passing import Passing
@@ -26,6 +26,7 @@ from policy.rules import rules_of
 from policy.standing import standing
 from policy.store.audit import AuditRow, cancelled_since, forget_before, open_rows
 from policy.store.ladders import keep_acting_since, keep_episodes, ladders_of
+from policy.store.mails import drop_old_messages
 from policy.store.told import forget_told, tell, told_at
 from settings import Settings, StepAction
 
@@ -194,6 +195,7 @@ def _end(passing: Passing) -> None:
     with passing.store.connection() as connection:
         if days is not None:
             forget_before(connection, now - timedelta(days=days))
+        drop_old_messages(connection, now - TOLD_WITHIN)
         forget_told(connection, now - _TOLD_KEPT)
         note_pass(connection, now)
 

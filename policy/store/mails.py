@@ -47,6 +47,11 @@ def drop_message(connection: Connection, reference: str) -> None:
     connection.execute(update(MAILS).where(MAILS.c.reference == reference).values(message=None))
 
 
+def drop_old_messages(connection: Connection, before: datetime) -> None:
+    """What was in mails from before is not kept; they are not sent again."""
+    connection.execute(update(MAILS).where(MAILS.c.planned_at < before).values(message=None))
+
+
 def accepted(connection: Connection, reference: str, now: datetime) -> None:
     """The mail server has taken it; what was in it is not kept."""
     connection.execute(update(MAILS).where(MAILS.c.reference == reference).values(message=None, accepted_at=now))

@@ -33,7 +33,7 @@ from policy.store.audit import (
     untold_cancellations,
 )
 from policy.store.ladders import keep_acting_since, keep_episodes, keep_taken, ladders_of, read_ladders
-from policy.store.mails import accepted, drop_message, keep_mail, kept_message, reference_of
+from policy.store.mails import accepted, drop_message, drop_old_messages, keep_mail, kept_message, reference_of
 from policy.store.told import tell, told_at
 from settings import EnforcementSettings, StateSettings, StepAction
 from tests.policy.enforcement_store import MINUTE, NOW, in_folder, make_act, make_episode, opened
@@ -153,6 +153,11 @@ def test_a_mail_is_kept_whole_until_it_is_taken(store: StateStore) -> None:
         assert mail_of(connection, make_act(step=2).key) is None
         drop_message(connection, reference)
         assert mail_of(connection, act.key) is None
+        keep_mail(connection, reference, act, message(), NOW)
+        drop_old_messages(connection, NOW)
+        assert kept_message(connection, reference) is not None
+        drop_old_messages(connection, NOW + MINUTE)
+        assert mail_of(connection, act.key) is kept_message(connection, reference) is None
         keep_mail(connection, reference, act, message(), NOW)
         accepted(connection, reference, NOW)
         assert kept_message(connection, reference) is None
