@@ -11,7 +11,7 @@ from policy.decide import warn_only_until
 from policy.ladder import Episode, EpisodeKey, due_at, low_since, next_step, observe
 from policy.model import JobVerdict, Status, Verdict, attempt_of
 from policy.rules import Rule
-from settings import PolicySettings
+from settings import PolicySettings, RuleKind
 
 
 def placed(
@@ -22,7 +22,8 @@ def placed(
     policy: PolicySettings,
     zone: tzinfo,
 ) -> JobVerdict:
-    """The verdicts with their place on the ladder. Without a known episode, as if it began now."""
+    """The verdicts with their place on the ladder. Without a known episode, as if it began now; since when a mean is
+    low is then not known."""
     attempt = attempt_of(one.job)
     verdicts = tuple(
         _placed(verdict, rules[verdict.rule], episodes.get((attempt, verdict.rule)), one, acting_since, policy, zone)
@@ -45,7 +46,9 @@ def _placed(
     episode = observe(known, attempt_of(one.job), rule, verdict, now)
     if episode is None or not episode.is_open:
         return verdict
-    verdict = replace(verdict, since=low_since(episode, rule), steps_taken=len(episode.taken))
+    is_known = known is not None or rule.kind is RuleKind.IDLE  # how long it was idle is measured
+    since = low_since(episode, rule) if is_known else None
+    verdict = replace(verdict, since=since, steps_taken=len(episode.taken))
     step = next_step(episode, rule)
     if step is None or verdict.status is not Status.LOW or not rule.acts:
         return verdict
