@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 _EVERYBODY = Viewer("", Role.STAFF)
 log = logging.getLogger(__name__)
+DELAY_SECONDS = 1.0  # a page that is being shown goes first
 
 
 class VerdictKeeper:
     """Keeps the last answer, and makes that of a new picture in a thread of its own, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay_seconds: float = DELAY_SECONDS) -> None:
+        self._delay = delay_seconds
         self._kept: VerdictList | None = None
         self._of = ""
         self._making = ""
@@ -36,7 +38,9 @@ class VerdictKeeper:
         with self._guard:
             if version not in (self._of, self._making):
                 self._making = version
-                threading.Thread(target=self._make, args=(sources, version), name="verdicts", daemon=True).start()
+                timer = threading.Timer(self._delay, self._make, (sources, version))
+                timer.name, timer.daemon = "verdicts", True
+                timer.start()
             kept = self._kept
         if kept is None or viewer.is_staff:
             return kept

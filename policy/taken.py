@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from data.efficiency import device_weight
 from data.errors import FullwarpError
-from data.model import SourceCondition, SourceState, Viewer
+from data.model import SourceCondition, SourceState, Tres, Viewer
 from data.queries.history import Group, ReportQuery, report
 from data.queries.scope import scope_source
 from data.sources import Sources
@@ -37,8 +38,8 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TakenAct:
-    """One step of a ladder. `gpus`, `elapsed_seconds` and `time_limit_seconds` (inf = no limit) are those of the job
-    when it was taken; None = not known."""
+    """One step of a ladder. `gpus` (slices counted), `gpu_weight` (each slice as its share of a GPU), `elapsed_seconds`
+    and `time_limit_seconds` (inf = no limit) are those of the job when it was taken; None = not known."""
 
     time: datetime
     job: str
@@ -46,6 +47,7 @@ class TakenAct:
     account: str | None
     partition: str
     gpus: int | None
+    gpu_weight: float | None
     rule: str
     step: int
     action: StepAction
@@ -146,6 +148,7 @@ def _taken(row: AuditRow) -> TakenAct:
         job.account,
         job.partition,
         job.allocated.gpus,
+        weight_of(job.allocated),
         act.rule,
         act.step,
         act.action,
@@ -157,9 +160,17 @@ def _taken(row: AuditRow) -> TakenAct:
     )
 
 
+def weight_of(allocated: Tres) -> float | None:
+    """GPUs by their types as Slurm names them; those without a type are whole."""
+    if allocated.gpus is None:
+        return None
+    typed = sum(count * device_weight(kind, kind).value for kind, count in allocated.gpus_by_type.items())
+    return typed + max(0, allocated.gpus - sum(allocated.gpus_by_type.values()))
+
+
 def saved_gpu_hours(row: TakenAct, share: float) -> float | None:
     """Of one cancellation; None where the GPUs, the time limit or the elapsed time are not known."""
-    return hours_saved(row.gpus, row.elapsed_seconds, row.time_limit_seconds, share)
+    return hours_saved(row.gpu_weight, row.elapsed_seconds, row.time_limit_seconds, share)
 
 
 def hours_saved(gpus: float | None, elapsed: float | None, limit: float | None, share: float) -> float | None:

@@ -249,7 +249,7 @@ def test_page_file_api_and_command_say_the_same(web_app: Any, monkeypatch: pytes
 
 
 def test_verdicts_are_kept_without_anybody_waiting_and_scoped(web_app: Any) -> None:
-    sources, keeper = low_cluster(), VerdictKeeper()
+    sources, keeper = low_cluster(), VerdictKeeper(0.0)
     assert keeper.newest(STAFF, sources) is None
     for thread in threading.enumerate():
         if thread.name == "verdicts":

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from data.enforcement.store import ENFORCEMENT
+from data.model import Tres
 from data.sources import Sources
 from policy.ladder import Episode
 from policy.model import attempt_of
 from policy.queries import verdict
 from policy.store.audit import Outcome, intend, settle
 from policy.store.ladders import keep_acting_since, keep_episodes
-from policy.taken import Ended, TakenAct, acts, saved_gpu_hours, savings_of
+from policy.taken import Ended, TakenAct, acts, saved_gpu_hours, savings_of, weight_of
 from settings import EnforcementSettings, Settings, StepAction
 from tests.policy.enforcement_store import MINUTE, NOW, in_folder, make_act
 from tests.policy.test_verdict_scope import idle_everywhere
@@ -27,7 +28,8 @@ HOUR = 3600.0
 
 def act(**fields: object) -> TakenAct:
     base: dict[str, object] = {
-        "time": NOW, "job": "1", "user": "alice", "account": "physics", "partition": "gpu", "gpus": 4, "rule": "idle",
+        "time": NOW, "job": "1", "user": "alice", "account": "physics", "partition": "gpu", "gpus": 4,
+        "gpu_weight": 4.0, "rule": "idle",
         "step": 3, "action": StepAction.CANCEL, "ended": Ended.DONE, "elapsed_seconds": 2 * HOUR,
         "time_limit_seconds": 24 * HOUR,
     }  # fmt: skip
@@ -40,14 +42,30 @@ def act(**fields: object) -> TakenAct:
         ({}, 0.5, 4 * (12 - 2)),
         ({}, 1.0, 4 * (24 - 2)),
         ({"elapsed_seconds": 20 * HOUR}, 0.5, 0.0),
-        ({"gpus": None}, 0.5, None),
+        ({"gpus": 1, "gpu_weight": 3 / 7}, 0.5, 3 / 7 * (12 - 2)),
+        ({"gpu_weight": None}, 0.5, None),
         ({"time_limit_seconds": None}, 0.5, None),
         ({"time_limit_seconds": math.inf}, 0.5, None),
         ({"elapsed_seconds": None}, 0.5, None),
     ],
 )
 def test_what_a_cancellation_saves(changed: dict[str, object], share: float, hours: float | None) -> None:
-    assert saved_gpu_hours(act(**changed), share) == hours
+    assert saved_gpu_hours(act(**changed), share) == (hours if hours is None else pytest.approx(hours))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "types", "weight"),
+    [
+        (4, {"h100": 4}, 4.0),
+        (2, {"3g.40gb": 1, "1g.10gb": 1}, 4 / 7),
+        (3, {"h100": 1}, 3.0),
+        (0, {}, 0.0),
+        (None, {}, None),
+    ],
+)
+def test_a_slice_weighs_its_share_of_a_gpu(gpus: int | None, types: dict[str, int], weight: float | None) -> None:
+    found = weight_of(Tres(gpus=gpus, gpus_by_type=types))
+    assert found == (weight if weight is None else pytest.approx(weight))
 
 
 def test_only_what_was_done_is_summed_and_what_is_not_known_is_counted_apart() -> None:
