@@ -41,6 +41,13 @@ class SubmissionSettings(Section):
                 raise ValueError(f"{name[:60]!r} cannot be the name of one partition; * = every other one")
         return limits
 
+    @field_validator("more", mode="after")
+    @classmethod
+    def _is_one_line(cls, more: str) -> str:
+        if not more.isprintable():
+            raise ValueError("must be one line of plain text")
+        return more
+
     @property
     def is_set(self) -> bool:
         return bool(self.limits)
