@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 FILTERS = ("rule", "user", "account", "partition")
-KEYS = ("status", *FILTERS, "q", "sort", "limit", "acts", "job", "at")
+KEYS = ("status", *FILTERS, "q", "sort", "limit", "acts", "job", "whatif", "form", "curve", "at")
 DEFAULTS: Mapping[str, str] = {"limit": "20", "acts": "10"}
 
 

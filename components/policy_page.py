@@ -103,6 +103,7 @@ def policy_page(view: PolicyView, *, refresh_seconds: float, past: Sequence[Comp
             html.Div(parts.verdicts, id="policy-verdicts"),
             html.Div(list(past) or _waiting(), id="policy-past", className="fw-policy-past"),
             html.Div(parts.exempt, id="policy-exempt"),
+            html.Div(id="policy-whatif"),
             dcc.Store(id="policy-words", data=view.address.query()),
             dcc.Store(id="policy-arrived"),
             dcc.Store(id="policy-version", data=parts.version),

@@ -25,7 +25,7 @@ class AskedPolicy:
 def parse_policy_address(query: Mapping[str, str], now: datetime, zone: str, path: str) -> AskedPolicy:
     """Read the query string; never fails."""
     ignored: list[str] = []
-    words = {key: text_of(query, key) for key in (*FILTERS, "q", "job")}
+    words = {key: text_of(query, key) for key in (*FILTERS, "q", "job", "whatif", "form")}
     words["status"] = choice_of(query, "status", [one.value for one in Status], "", ignored)
     words["limit"] = choice_of(query, "limit", MORE, "", ignored)
     sort = text_of(query, "sort")
@@ -34,6 +34,7 @@ def parse_policy_address(query: Mapping[str, str], now: datetime, zone: str, pat
         sort = ""
     words["sort"] = sort
     words["acts"] = str(number_of(query, "acts", ignored, MOST_ACTS) or "")
+    words["curve"] = choice_of(query, "curve", ["yes"], "", ignored)
     at = moment_of(query, now, zone, ignored)
     words["at"] = at.isoformat() if at is not None else ""
     return AskedPolicy(PolicyAddress(path, {key: value for key, value in words.items() if value}), at, tuple(ignored))

@@ -15,6 +15,7 @@ from data.errors import FullwarpError
 from pages._policy_address import AskedPolicy, parse_policy_address
 from pages._policy_answer import policy_acts, policy_view
 from pages._policy_export import add_policy_export
+from pages._policy_whatif import policy_whatif
 from pages._request import backing, viewer
 from policy.taken import are_acts_near
 
@@ -67,6 +68,14 @@ def show_acts(words: str | None, ticks: int | None) -> list[Any]:
     if ticks and ticks % ACTS_EVERY:
         raise dash.exceptions.PreventUpdate
     return _past(_again(words))
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("policy-whatif", "children"), Input("policy-words", "data")
+)
+def show_whatif(words: str | None) -> list[Component]:
+    """What a rule would have done: read from the history where the address asks for it."""
+    return policy_whatif(viewer(), backing().sources, _again(words).address, dash.get_relative_path("/"))
 
 
 def _past(asked: AskedPolicy) -> list[Component]:

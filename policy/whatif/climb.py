@@ -13,10 +13,8 @@ from policy.decide import ends_soon
 from policy.ladder import Episode, due_at, next_step, observe, take
 from policy.model import Status, Verdict, attempt_of
 from policy.rules import Rule
-from policy.whatif.seen import STATUSES, Seen
+from policy.whatif.seen import LOW, STATUSES, Seen
 from settings import PolicySettings, StepAction
-
-_LOW = STATUSES.index(Status.LOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Ways:
 def climb(rule: Rule, job: Job, seen: Seen, ways: Ways) -> Climbed:
     """Take each step when it is due. The last look lies at the end of the run, where nothing can be done any more."""
     start = job.start_time
-    low = np.flatnonzero(seen.status == _LOW)
+    low = np.flatnonzero(seen.status == LOW)
     if start is None or not len(low):
         return Climbed()
     walk = _Walk(rule, job, seen, start, ways, turns=_turns(seen), low=low)
@@ -110,7 +108,7 @@ class _Walk:
         if episode is None or not episode.is_open:
             later = self.low[np.searchsorted(self.low, place + 1) :]
             return int(later[0]) if len(later) else None
-        if self.seen.status[place] != _LOW:
+        if self.seen.status[place] != LOW:
             return place + 1
         length = float(self.seen.at_seconds[0])
         found = [place + max(1, int(self.rule.windows[0] // length))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,8 +11,8 @@ import numpy as np
 from policy.model import Doubt
 from policy.rules import Exemption, Rule, covers, exemption_of, may_be_interactive
 from policy.whatif.climb import Climbed, Ways, climb
-from policy.whatif.seen import seen
-from policy.whatif.timelines import PastJob, Timelines, why_apart
+from policy.whatif.seen import LOW, seen
+from policy.whatif.timelines import Ints, PastJob, Timelines, why_apart
 
 HOUR = 3600.0
 
@@ -70,7 +70,7 @@ def replay(rule: Rule, past: Past, judged: Iterable[int], ways: Ways) -> tuple[l
     said = seen(past.lines, rule)
     hits: list[Hit] = []
     apart: list[tuple[PastJob, str]] = []
-    for place in judged:
+    for place in _low_ones(past.lines, said.status, judged):
         one = past.jobs[place]
         first, last = past.lines.offset[place : place + 2]
         climbed = climb(rule, one.job, said.part(first, last), ways)
@@ -81,6 +81,12 @@ def replay(rule: Rule, past: Past, judged: Iterable[int], ways: Ways) -> tuple[l
         elif not rule.exempts_memory(one.memory_share):
             hits.append(_hit(past.lines, place, one, climbed, ways))
     return hits, apart
+
+
+def _low_ones(lines: Timelines, status: Ints, judged: Iterable[int]) -> Iterator[int]:
+    """Those of the attempts that are low at the end of any step."""
+    low = set((np.searchsorted(lines.offset, np.flatnonzero(status == LOW), "right") - 1).tolist())
+    return (place for place in judged if place in low)
 
 
 def _why_not_known(rule: Rule, one: PastJob, ways: Ways) -> str | None:

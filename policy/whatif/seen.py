@@ -13,6 +13,7 @@ from settings import RuleKind
 
 STATUSES = tuple(Status)
 _CODE = {status: code for code, status in enumerate(STATUSES)}
+LOW = _CODE[Status.LOW]
 # Shares are sums of rounded ones.
 _HAIR = 1e-9
 

@@ -12,7 +12,7 @@ from data.errors import BadRequest
 from policy.rules import MINUTE, Rule, rule_of
 from settings import RuleKind, RuleSettings
 
-THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.09, 0.12, 0.15, 0.20)
+THRESHOLDS = (0.01, 0.03, 0.05, 0.07, 0.09, 0.15)
 WINDOWS = (60.0, 120.0, 240.0, 480.0)
 FIRST_STEPS = (15.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0)
 
