@@ -76,7 +76,7 @@ class SlurmCluster:
 
     def bin_dir_as(self, user: str, folder: Path) -> Path:
         """A folder of Slurm's commands that run as `user`."""
-        for name in ("squeue", "scontrol", "sacct", "sacctmgr", "sprio", "sinfo"):
+        for name in ("squeue", "scontrol", "sacct", "sacctmgr", "sprio", "sinfo", "scancel"):
             wrapper = folder / name
             wrapper.write_text(f'#!/bin/sh\nexec runuser -u {user} -- {shutil.which(name)} "$@"\n')
             wrapper.chmod(0o755)
