@@ -12,7 +12,7 @@ from policy.decide import Act, cancel_id
 from policy.enforcer.passing import AFTER_ACCEPT, AFTER_CANCEL, AFTER_COMMIT, Passing
 from policy.enforcer.report import Fate
 from policy.notices import groups_of
-from policy.store.audit import AuditRow, Outcome, note, set_mail, settle, untold_cancellations
+from policy.store.audit import AuditRow, Outcome, note, set_mail, settle, supersede_cancellations, untold_cancellations
 from policy.store.mails import accepted, keep_mail, kept_message, reference_of
 
 TOLD_WITHIN = timedelta(days=7)
@@ -51,6 +51,7 @@ def cancel(passing: Passing, act: Act) -> None:
     now = passing.looking.now()
     with passing.store.connection() as connection:
         settle(connection, rows[act.key], Outcome.DONE, now)
+        supersede_cancellations(connection, act.key[0], rows[act.key], now)
         passing.take(connection, act, now)
     passing.reached(AFTER_COMMIT)
     return passing.noted.note([act], Fate.DONE)

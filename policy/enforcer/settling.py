@@ -12,7 +12,7 @@ from policy.enforcer.passing import Passing
 from policy.enforcer.report import Fate
 from policy.ladder import Episode, EpisodeKey
 from policy.model import Attempt
-from policy.store.audit import AuditRow, Outcome, settle
+from policy.store.audit import AuditRow, Outcome, settle, supersede_cancellations
 from settings import StepAction
 
 _CANCELLED = "CANCELLED"
@@ -20,8 +20,17 @@ _CANCELLED = "CANCELLED"
 
 def settle_cancellations(passing: Passing, rows: Iterable[AuditRow], look: Look) -> tuple[AuditRow, ...]:
     """Find out by the job's state which cancellations were done; the rows that stay open. Those of jobs that still run
-    are among them: the act is due again, or its episode is over."""
-    return tuple(row for row in rows if not _is_settled(passing, row, look))
+    are among them: the act is due again, or its episode is over. Of several that were tried the last one did it."""
+    still: list[AuditRow] = []
+    ended: set[Attempt] = set()
+    for row in reversed(list(rows)):
+        if row.act.key[0] in ended and row.act.action is StepAction.CANCEL:
+            continue
+        if _is_settled(passing, row, look):
+            ended.add(row.act.key[0])
+        else:
+            still.append(row)
+    return tuple(reversed(still))
 
 
 def _is_settled(passing: Passing, row: AuditRow, look: Look) -> bool:
@@ -32,10 +41,16 @@ def _is_settled(passing: Passing, row: AuditRow, look: Look) -> bool:
     except SourceError as err:
         passing.noted.fault(f"whether {row.act.job.display_id} was cancelled is not known yet: {err}")
         return False
-    if job is not None and job.state not in TERMINAL_STATES:
+    state = _again(row.act.key[0], look) if job is None else job.state
+    if state is not None and state not in TERMINAL_STATES:
         return False
-    _settle(passing, row, None if job is None else job.state)
+    _settle(passing, row, state)
     return True
+
+
+def _again(attempt: Attempt, look: Look) -> str | None:
+    """What became of an attempt that Slurm no longer tells of: the same job is there again, or nothing is known."""
+    return "REQUEUED" if any(other[:3] == attempt[:3] for other in look.jobs) else None
 
 
 def _known(passing: Passing, attempt: Attempt, job: Job, look: Look) -> Job | None:
@@ -50,7 +65,9 @@ def _settle(passing: Passing, row: AuditRow, state: str | None) -> None:
     else:
         outcome, fate, why = Outcome.WITHHELD, Fate.WITHHELD, f"it ended by itself: {state}"
     with passing.store.connection() as connection:
-        settle(connection, row.id, outcome, passing.looking.now(), why)
+        now = passing.looking.now()
+        settle(connection, row.id, outcome, now, why)
+        supersede_cancellations(connection, row.act.key[0], row.id, now)
     passing.noted.note([row.act], fate, why, is_earlier=True)
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, sel
 from data.enforcement.tables import AUDIT, MAILS
 from data.state.store import StateStore
 from policy.decide import Act, ActKey
+from policy.model import Attempt
 from policy.store.ladders import attempt_of_row, attempt_values, is_attempt
 from settings import StepAction
 
@@ -90,6 +91,16 @@ def supersede(connection: Connection, key: ActKey, now: datetime, why: str) -> b
         .values(outcome=Outcome.UNKNOWN.value, why=why, settled_at=now)
     )
     return bool(changed.rowcount)
+
+
+def supersede_cancellations(connection: Connection, attempt: Attempt, row_id: int, now: datetime) -> None:
+    """Settle what is open of other cancellations of an attempt: the one in this row has ended it."""
+    is_other = and_(AUDIT.c.action == StepAction.CANCEL.value, AUDIT.c.outcome.is_(None), AUDIT.c.id != row_id)
+    connection.execute(
+        update(AUDIT)
+        .where(is_attempt(AUDIT, attempt), is_other)
+        .values(outcome=Outcome.UNKNOWN.value, why=f"another act (row {row_id}) has ended the job", settled_at=now)
+    )
 
 
 def note(connection: Connection, row_id: int, why: str) -> None:

@@ -154,7 +154,8 @@ class World:
             raise SourceUnreachable("Slurm does not answer")
         there = {attempt_of(job): job for _, job in self.jobs() if job.state != "CANCELLED"}
         judged = {attempt_of(one.job): one for one in self.judged(acts)}
-        return [compared(act, there.get(attempt_of(act.job)), judged.get(attempt_of(act.job))) for act in acts]
+        found = [compared(act, there.get(attempt_of(act.job)), judged.get(attempt_of(act.job))) for act in acts]
+        return [replace(one, why="it was busy meanwhile") if self.fails("last look") else one for one in found]
 
     def known(self, job: Job) -> Job | None:
         if self.fails("look"):
@@ -202,7 +203,7 @@ class World:
         if self.fails("cancel lost"):
             raise Unsettled("no answer in time")
         if self.states.get(attempt_of(job)) != "CANCELLED":
-            key = next(row.act.key for row in self.open_cancels() if attempt_of(row.act.job) == attempt_of(job))
+            key = [row.act.key for row in self.open_cancels() if attempt_of(row.act.job) == attempt_of(job)][-1]
             self.ends.append(Ended(self.minute, key, cancel_id))
         self.states[attempt_of(job)] = "CANCELLED"
         if self.fails("cancel answer"):

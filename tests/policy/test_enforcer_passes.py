@@ -187,6 +187,23 @@ def test_a_mail_server_that_is_down_takes_no_step_and_the_next_pass_tries_again(
     assert sent(world) == [(50, 1)]
 
 
+@pytest.mark.parametrize("fault", ["mail lost", "mail answer"])
+def test_a_mail_of_which_nobody_knows_is_no_step_and_is_sent_again_as_it_was(fault: str) -> None:
+    world = world_of(2)
+    until(world, 40)
+    world.minute, world.failing = 45, {fault: 1.0}
+    report = world.one_pass()
+    assert report is not None and {line.fate for line in report.lines} == {Fate.UNKNOWN}
+    assert {len(one.taken) for one in read_ladders(world.store, "demo").episodes.values()} == {0}
+    world.failing = {}
+    until(world, 50, 50)
+    assert {len(one.taken) for one in read_ladders(world.store, "demo").episodes.values()} == {1}
+    assert (
+        len(world.mails) == {"mail lost": 1, "mail answer": 2}[fault]
+        and len({mail.reference for mail in world.mails}) == 1
+    )
+
+
 def test_nobody_is_cancelled_who_could_not_be_warned_or_told() -> None:
     world = world_of(2, users=2)
     world.unknown_users = {"u1"}
