@@ -20,9 +20,7 @@ States = Mapping[GpuState, int]
 Recorded = tuple[datetime, States]
 
 
-def recorded_states(
-    directory: Path, cluster: str, since: datetime, until: datetime
-) -> Sequence[Recorded]:
+def recorded_states(directory: Path, cluster: str, since: datetime, until: datetime) -> Sequence[Recorded]:
     """Moments within (since, until], oldest first; MIG slices are left out. Raises OSError for a folder that may not
     be read."""
     return reread(lambda: _read(directory, cluster, since, until))
