@@ -25,6 +25,8 @@ from tests.services.prometheus import PrometheusServer, metric
 from tests.services.slurm import SlurmCluster, wait_until
 from tests.services.slurm_past import Copy, copies
 
+pytestmark = pytest.mark.timeout(300)  # the first one waits for the whole cluster and its jobs
+
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 STAFF = Viewer("root", Role.STAFF)
 RUN, INTERVAL = "truth-of-slurm", 30
