@@ -46,15 +46,23 @@ def code_block(name: str, lines: Sequence[str]) -> Component:
     """Lines that begin with "- " or "+ " with their sign; Copy takes those to put in, without it. Lines without a
     sign are copied as they are."""
     copied = "\n".join(line[2:] if line.startswith("+ ") else line for line in lines if not line.startswith("- "))
+    return _block(name, copied, [html.Span([_shown(line), "\n"], className=_kind(line)) for line in lines])
+
+
+def verbatim_block(name: str, text: str) -> Component:
+    """A text as it is: no sign in it means anything, and Copy takes all of it."""
+    return _block(name, text, text)
+
+
+def _block(name: str, copied: str, shown: Any) -> Component:
     button = html.Button(
         [icon("copy"), html.Span("Copy")],
         type="button",
         className="fw-copy",
         **{"data-copy": copied, "aria-label": f"Copy the lines of the {name}"},
     )
-    rows = [html.Span([_shown(line), "\n"], className=_kind(line)) for line in lines]
     head = html.Div([html.Span(name), button], className="fw-lines-head")
-    box = html.Pre(html.Code(rows), tabIndex="0", role="region", **{"aria-label": f"Lines of the {name}"})
+    box = html.Pre(html.Code(shown), tabIndex="0", role="region", **{"aria-label": f"Lines of the {name}"})
     return html.Div([head, box], className="fw-lines")
 
 

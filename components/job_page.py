@@ -15,6 +15,7 @@ from components.job_gpus import hours_panel, remarks
 from components.job_head import job_banner, job_head
 from components.job_meters import meters
 from components.job_policy import policy_panel
+from components.job_script import script_panel
 from components.job_side import attempts_panel, neighbors_panel, waiting_panel, what_it_runs
 from components.shell import frame_data
 from data.efficiency import Level
@@ -43,6 +44,7 @@ class JobView:
     verdict: JobVerdict | None = None
     rule: Rule | None = None
     shows_all: bool = False
+    shows_script: bool = False
     is_staff: bool = False
     base: str = "/"
     at: str = ""
@@ -97,6 +99,8 @@ def job_page(view: JobView, *, refresh_seconds: float) -> Component:
     parts = job_parts(view)
     is_over = view.answer.report.job.end_time is not None or bool(view.at)
     charts = chart_panel(view.series, is_hidden=parts.chart_hidden, shows_all=view.shows_all)
+    main = html.Div(parts.main, id="job-main", className="fw-pile")
+    script = [script_panel()] if view.shows_script else []
     return html.Div(
         [
             html.Div([_crumbs(view), _actions(), html.Div(parts.head, id="job-head")], className="fw-job-head"),
@@ -104,7 +108,7 @@ def job_page(view: JobView, *, refresh_seconds: float) -> Component:
             html.Div(parts.meters, id="job-meters"),
             html.Div(
                 [
-                    html.Div([charts, html.Div(parts.main, id="job-main", className="fw-pile")], className="fw-pile"),
+                    html.Div([charts, main, *script], className="fw-pile"),
                     html.Div(parts.side, id="job-side", className="fw-pile"),
                 ],
                 className="fw-job-columns",

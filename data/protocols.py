@@ -51,6 +51,10 @@ class SchedulerSource(Protocol):
     def job(self, job_id: str) -> tuple[Job, ...]:
         """All attempts and parts that this id names (123, 123_7, 123+1), newest first; () = no such job."""
 
+    def job_script(self, job: Job) -> str | None:
+        """The batch script of one attempt, as submitted; None = Slurm has none of it. Raises CannotKnow where this
+        source gives no scripts."""
+
     def partitions(self) -> Rows[Partition]: ...
 
     def associations(self) -> Rows[Association]: ...

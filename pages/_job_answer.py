@@ -14,6 +14,7 @@ from data.queries.job_report import job_answer
 from data.queries.job_series import PLOTTED, series_of
 from data.queries.live import snapshot
 from data.queries.pending import Waiting, waiting
+from data.queries.scope import may_read_script
 from data.sources import Sources
 from pages._address import choice_of, moment_of
 from policy.model import JobVerdict
@@ -51,6 +52,7 @@ def job_view(
         verdict=verdict,
         rule=None if verdict is None else rule_named(sources.settings.policy, verdict.verdict.rule),
         shows_all=shows_all,
+        shows_script=job.is_batch is not False and may_read_script(viewer, job),
         is_staff=viewer.is_staff,
         base=base,
         at=at.isoformat() if at else "",

@@ -11,10 +11,12 @@ from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
 from components.job_page import JobParts, job_page, job_parts
+from components.job_script import ASKED, script_lines, script_missing
 from components.page_states import not_there, unavailable
 from components.shell import frame_data
-from data.errors import BadRequest, FullwarpError, NotFound
+from data.errors import BadRequest, CannotKnow, FullwarpError, NotFound
 from data.queries.job_context import nearest
+from data.queries.job_report import job_script
 from data.queries.jobs import Found
 from data.queries.live import snapshot
 from pages._job_answer import job_view
@@ -85,6 +87,19 @@ def refresh(_: int | None, metric: str | None, shows_all: str | None, job_id: st
     if view.version == seen:
         raise dash.exceptions.PreventUpdate
     return job_parts(view)
+
+
+@dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped
+    Output("job-script", "children"), Input(ASKED, "data"), State("job-id", "data"), prevent_initial_call=True
+)
+def show_script(_: float | None, job_id: str) -> list[Component]:
+    """The script, asked for when its panel is unfolded."""
+    try:
+        return script_lines(job_script(viewer(), backing().sources, job_id))
+    except CannotKnow as err:
+        return script_missing(f"{err}.", err.hint)
+    except FullwarpError as err:
+        return script_missing("The script cannot be read now.", str(err) if viewer().is_staff else "")
 
 
 clientside_callback(ClientsideFunction("fw", "drawCharts"), Output("job-drawn", "data"), Input("job-series", "data"))

@@ -1,4 +1,4 @@
-// Copy buttons, and the address of a job's page: metric and "all" live in the query string.
+// Copy buttons, parts that are asked for when unfolded, and the address of a job's page: metric and "all" live in the query string.
 (function () {
   "use strict";
 
@@ -33,6 +33,12 @@
     var text = button.hasAttribute("data-copy") ? button.getAttribute("data-copy") : location.href;
     copy(text).then(function () { say(button, "Copied"); }, function () { say(button, "Select and copy"); });
   });
+
+  // What is asked for only when it is unfolded; the page keeps what was unfolded before, so that a click is no sign.
+  document.addEventListener("toggle", function (event) {
+    var store = event.target.open && event.target.getAttribute("data-asks");
+    if (store) window.dash_clientside.set_props(store, { data: Date.now() });
+  }, true);
 
   function writeJobUrl(metric, all) {
     var params = new URLSearchParams(location.search);

@@ -47,3 +47,9 @@ class Viewer:
         if self.visibility is Visibility.ACCOUNT:
             seen = seen | self.accounts
         return account in seen
+
+    def may_read_script(self, user: str | None, account: str | None) -> bool:
+        """Whether a job's script may be shown: to its owner, coordinators and staff, whatever `visibility` says,
+        for scripts hold keys and passwords."""
+        own = user is not None and user == self.user
+        return self.is_staff or own or (account is not None and account in self.coordinated_accounts)

@@ -11,10 +11,12 @@ from data.findings import Finding, JobFacts, partition_facts
 from data.findings import find as find_in
 from data.live.job_readings import PartReading, read_parts
 from data.model import Device, Job, JobUsage, Tres, Viewer
-from data.queries.scope import may_see
+from data.queries.scope import may_read_script, may_see
 from data.report import JobReport, build_report, combine
 from data.slurm.job_ids import job_id as parse_job_id
 from data.sources import Sources
+
+MOST_SCRIPT = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +29,25 @@ class JobAnswer:
     unknown: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class JobScript:
+    """A batch script, at most MOST_SCRIPT characters of it; None = Slurm has none of this job."""
+
+    text: str | None = None
+    is_cut: bool = False
+
+
 def job_answer(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> JobAnswer:
     """Answer for one job, by any written form of its id (123, 123_7, 123+1, 123.batch).
 
     A het job's id means all of its parts. Raises NotFound for a job that does not exist or may not be seen (one
     answer for both), BadRequest for what is no id or names a whole array, SourceError when Slurm does not answer.
     """
-    text = _without_step(job_id)
     now = sources.clock()
     moment = now if at is None else at
     if moment > now:
         raise BadRequest(f"{moment.isoformat()} is in the future", hint="Choose a past moment.")
-    rows = sources.recent.get(("job", text), lambda: sources.scheduler.job(text))
-    seen = [job for job in rows if may_see(viewer, job) and _existed(job, moment)]
-    parts = _newest_parts(text, seen)
-    if not parts:
-        raise NotFound(
-            f"There is no job {text}, or you may not see it", hint="Check the number; see your jobs in the list."
-        )
+    parts, seen = _parts(viewer, sources, _without_step(job_id), moment)
     key = ("report", tuple(part.key for part in parts), tuple(part.state for part in parts), at)
     made = sources.recent.get(key, lambda: _answer(sources, parts, moment))
     return replace(made, attempts=_earlier(parts, seen))
@@ -58,6 +61,33 @@ def job_report(viewer: Viewer, sources: Sources, job_id: str, at: datetime | Non
 def job_findings(viewer: Viewer, sources: Sources, job_id: str, at: datetime | None = None) -> tuple[Finding, ...]:
     """Answer with the findings alone; see `job_answer`."""
     return job_answer(viewer, sources, job_id, at).findings
+
+
+def job_script(viewer: Viewer, sources: Sources, job_id: str) -> JobScript:
+    """Answer with the job's batch script, asked for now and kept nowhere. Raises as `job_answer`, NotFound also for
+    whom it may not be shown, CannotKnow where the source gives no scripts."""
+    text = _without_step(job_id)
+    job = _parts(viewer, sources, text, sources.clock())[0][0]
+    if not may_read_script(viewer, job):
+        raise _not_found(text)
+    script = sources.scheduler.job_script(job)
+    return JobScript() if script is None else JobScript(script[:MOST_SCRIPT], len(script) > MOST_SCRIPT)
+
+
+def _parts(viewer: Viewer, sources: Sources, text: str, moment: datetime) -> tuple[list[Job], list[Job]]:
+    """The newest attempt of each part that the id names, and all attempts that the viewer may see."""
+    rows = sources.recent.get(("job", text), lambda: sources.scheduler.job(text))
+    seen = [job for job in rows if may_see(viewer, job) and _existed(job, moment)]
+    parts = _newest_parts(text, seen)
+    if not parts:
+        raise _not_found(text)
+    return parts, seen
+
+
+def _not_found(text: str) -> NotFound:
+    return NotFound(
+        f"There is no job {text}, or you may not see it", hint="Check the number; see your jobs in the list."
+    )
 
 
 def _without_step(text: str) -> str:

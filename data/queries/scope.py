@@ -12,6 +12,11 @@ def may_see(viewer: Viewer, job: Job) -> bool:
     return viewer.may_see(job.user, job.account)
 
 
+def may_read_script(viewer: Viewer, job: Job) -> bool:
+    """Whether the job's batch script may be shown."""
+    return viewer.may_read_script(job.user, job.account)
+
+
 def scope_job(viewer: Viewer, job: Job) -> Job:
     """The job in full, or only its resources and place: no id, user, account, name, command, comment or dependency.
 

@@ -10,12 +10,13 @@ from typing import Final, TypeVar
 
 from data.errors import CannotKnow, FullwarpError, SourceError, SourceGarbled
 from data.model import Association, Job, JobId, Node, Partition, PendingDetail, Reservation, Rows, SourceHealth
-from data.slurm import attempts, records_json, records_text
+from data.slurm import attempts, job_scripts, records_json, records_text
 from data.slurm.broken_rows import joined
 from data.slurm.command_client import CommandClient
 from data.slurm.command_errors import failure, names_no_job
 from data.slurm.health import config_notes, config_values
 from data.slurm.job_ids import job_id as parse_job_id
+from data.slurm.job_ids import written
 from settings import SlurmSettings
 
 Row = TypeVar("Row")
@@ -69,6 +70,10 @@ class CommandsSource:
         """See SchedulerSource. When only one of the two daemons answers, what it knows is given."""
         wanted = parse_job_id(job_id)
         return attempts.from_both(wanted, lambda: self._current(wanted), lambda: self._recorded(wanted))
+
+    def job_script(self, job: Job) -> str | None:
+        """From slurmctld while it has the job, then from slurmdbd, where the site keeps scripts."""
+        return job_scripts.script_in(self._client.text(*job_scripts.question(job)), job)
 
     def partitions(self) -> Rows[Partition]:
         return self._shown("partition", records_json.partitions, records_text.partitions)
@@ -137,7 +142,7 @@ class CommandsSource:
         return self._sacct_fields
 
     def _current(self, wanted: JobId) -> tuple[Job, ...]:
-        finished = self._client.finished("scontrol", "-a", "show", "job", "-d", _written(wanted))
+        finished = self._client.finished("scontrol", "-a", "show", "job", "-d", written(wanted))
         if names_no_job(finished):
             return ()
         if error := failure(finished):
@@ -146,7 +151,7 @@ class CommandsSource:
 
     def _recorded(self, wanted: JobId) -> tuple[Job, ...]:
         """Without -S and -E sacct searches all times, and finds a job that was cancelled while pending."""
-        return self._accounted("-j", _written(wanted)).rows
+        return self._accounted("-j", written(wanted)).rows
 
     def _table(self, what: str, fields: tuple[str, ...], *options: str) -> str:
         return self._client.text("sacctmgr", "-P", "show", what, *options, f"format={','.join(fields)}")
@@ -183,12 +188,6 @@ def _only_now(at: datetime | None) -> None:
 
 def _moment(at: datetime) -> str:
     return at.astimezone(UTC).strftime(_TIME_FORMAT)
-
-
-def _written(wanted: JobId) -> str:
-    if wanted.het is not None:
-        return f"{wanted.job}+{wanted.het}"
-    return f"{wanted.job}_{wanted.task}" if isinstance(wanted.task, int) else str(wanted.job)
 
 
 def _with_parts(waiting: Rows[PendingDetail], ranked: Rows[PendingDetail]) -> Rows[PendingDetail]:

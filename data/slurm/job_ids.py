@@ -51,6 +51,13 @@ def job_id(value: str) -> JobId:
     return JobId(int(match[1]), task, None if match[4] is None else int(match[4]), match[5])
 
 
+def written(wanted: JobId) -> str:
+    """An id as Slurm's commands take it, without step or pending list."""
+    if wanted.het is not None:
+        return f"{wanted.job}+{wanted.het}"
+    return f"{wanted.job}_{wanted.task}" if isinstance(wanted.task, int) else str(wanted.job)
+
+
 def display_id(
     raw_id: int,
     array_job_id: int | None = None,

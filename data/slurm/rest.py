@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from data.errors import CannotKnow, FullwarpError, NotFound, SourceError, SourceGarbled
 from data.model import Association, Job, JobId, Node, Partition, PendingDetail, Reservation, Rows, SourceHealth
-from data.slurm import attempts, records_json
+from data.slurm import attempts, job_scripts, records_json
 from data.slurm.answers import check_errors, listed, slurm_version
 from data.slurm.broken_rows import joined
 from data.slurm.health import GPU_TRES_NOTE, has_gpu_tres, silent_controllers
@@ -54,6 +54,9 @@ class RestSource:
         """See SchedulerSource. When only one of the two daemons answers, what it knows is given."""
         wanted = parse_job_id(job_id)
         return attempts.from_both(wanted, lambda: self._current(wanted), lambda: self._recorded_job(wanted))
+
+    def job_script(self, job: Job) -> str | None:
+        raise CannotKnow("slurmrestd does not give scripts", hint=f"ask slurmctld: {job_scripts.by_hand(job)}")
 
     def partitions(self) -> Rows[Partition]:
         payload = self._client.get("slurm", "partitions")

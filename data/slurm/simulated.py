@@ -17,6 +17,7 @@ from data.simulation.hardware import PARTITIONS, Machine
 from data.simulation.holdings import Held, free_units, holdings
 from data.simulation.queue import queue_at
 from data.simulation.runaway import runaway_at
+from data.simulation.scripts import script_of
 from data.simulation.world import Ref
 from data.slurm.attempts import named_by
 from data.slurm.job_ids import job_id as read_job_id
@@ -76,6 +77,10 @@ class SimulatedScheduler:
             found += self._waiting_of(refs, now)
         chosen = [job for job in found if named_by(job, wanted)]
         return tuple(sorted(chosen, key=_newest_first))
+
+    def job_script(self, job: Job) -> str | None:
+        self._moment(None)
+        return script_of(job)
 
     def partitions(self) -> Rows[Partition]:
         self._moment(None)

@@ -189,6 +189,10 @@ class FakeScheduler:
         every = (*self.job_rows, *self.finished)
         return tuple(job for job in every if job_id in (job.display_id, str(job.job_id)))
 
+    def job_script(self, job: Job) -> str | None:
+        self._ask("job_script")
+        return None if job.is_batch is False else f"#!/bin/bash\n#SBATCH --job-name={job.name}\n"
+
     def partitions(self) -> Rows[Partition]:
         self._slow("partitions")
         return Rows((Partition("demo", "gpu", "UP"),))

@@ -9,10 +9,12 @@ from typing import Any
 
 import dash
 import pytest
+from dash import html
 from flask import g
 
+from components.as_html import as_html
 from data.errors import SourceUnreachable
-from data.model import Role, Viewer
+from data.model import Role, Viewer, Visibility
 from data.queries.job_list import Show
 from pages._jobs_address import parse_jobs_address
 from tests.live.builders import NOW, make_job
@@ -147,3 +149,19 @@ def test_a_page_of_no_job_is_friendly_and_gives_nothing_away(web_app: Any, job_i
 def test_staff_open_anybodys_page(web_app: Any) -> None:
     tree = repr(called(web_app, STAFF, "user.layout", "mallory", sources=open_fakes()))
     assert "90210" in tree and "user-month" in tree
+
+
+def test_a_script_is_asked_for_only_when_its_panel_is_unfolded(web_app: Any) -> None:
+    sources = open_fakes()
+    assert "job-script-asked" in repr(called(web_app, ALICE, "job.layout", "7", sources=sources))
+    assert "job_script" not in sources.scheduler.calls  # type: ignore[attr-defined]
+    sources.scheduler.job_script = lambda job: "#!/bin/sh\n- <script>alert(1)</script>\n"  # type: ignore[method-assign]
+    shown = as_html(html.Div(called(web_app, ALICE, "job.show_script", 1.0, "7")))
+    assert "- &lt;script&gt;alert(1)&lt;/script&gt;" in shown and "<script>" not in shown
+
+
+def test_a_script_that_one_may_not_read_is_neither_offered_nor_given(web_app: Any) -> None:
+    everyone = Viewer("stranger", Role.USER, visibility=Visibility.ALL)
+    assert "job-script" not in repr(called(web_app, everyone, "job.layout", "90210", sources=open_fakes()))
+    assert "#!/bin/bash" not in repr(called(web_app, everyone, "job.show_script", 1.0, "90210"))
+    assert "#!/bin/bash" in repr(called(web_app, STAFF, "job.show_script", 1.0, "90210"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from pydantic import TypeAdapter
 
 import data.queries
 from data.errors import BadRequest, NotFound
-from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer, Window
+from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer, Visibility, Window
 from data.queries import (
     finished,
     gpu_line,
@@ -61,6 +62,7 @@ ASKED = {
     "job_answer": lambda v, s: job_report.job_answer(v, s, "7"),
     "job_report": lambda v, s: job_report.job_report(v, s, "7"),
     "job_findings": lambda v, s: job_report.job_findings(v, s, "7"),
+    "job_script": lambda v, s: job_report.job_script(v, s, "7"),
     "pending": lambda v, s: [pending.pending(v, s), pending.pending(v, s, PAST)],
     "waiting": lambda v, s: pending.waiting(v, s, "9"),
     "finished": lambda v, s: finished.finished(v, s, JobFilter(), until=NOW, days=2),
@@ -74,6 +76,7 @@ ASKED = {
     "user_now": lambda v, s: users.user_now(v, s, "alice"),
     "user_past": lambda v, s: [users.user_past(v, s, name, NOW) for name in ("alice", "mallory")],
     "may_see": lambda v, s: [scope.may_see(v, job) for job in s.live.snapshot().jobs],
+    "may_read_script": lambda v, s: [scope.may_read_script(v, job) for job in s.live.snapshot().jobs],
     "scope_job": lambda v, s: [scope.scope_job(v, job) for job in s.live.snapshot().jobs],
     "scope_snapshot": lambda v, s: scope.scope_snapshot(v, s.live.snapshot()),
     "scope_source": lambda v, s: [scope.scope_source(v, source) for source in s.live.snapshot().sources],
@@ -160,3 +163,30 @@ def test_names_in_reservations_are_only_ones_own():
 def test_a_number_that_is_none_is_a_bad_request():
     with pytest.raises(BadRequest):
         job_report.job_answer(ALICE, open_fakes(), "7; drop table")
+
+
+@pytest.mark.parametrize("job_id", ["90210", "424242"])
+def test_a_script_of_another_and_one_of_no_job_give_the_same_answer(job_id):
+    sources = open_fakes()
+    with pytest.raises(NotFound) as caught:
+        job_report.job_script(ALICE, sources, job_id)
+    assert str(caught.value) == f"There is no job {job_id}, or you may not see it"
+    assert "job_script" not in sources.scheduler.calls
+
+
+def test_a_script_is_for_owner_coordinator_and_staff_whoever_sees_the_job():
+    everyone = replace(STRANGER, visibility=Visibility.ALL)
+    for viewer in (COLLEAGUE, everyone):
+        assert job_report.job_report(viewer, open_fakes(), "90210").job.name == "secret-run"
+        with pytest.raises(NotFound):
+            job_report.job_script(viewer, open_fakes(), "90210")
+    leader = replace(STRANGER, coordinated_accounts=frozenset({"chemistry"}))
+    for viewer in (STAFF, leader, replace(STRANGER, user="mallory")):
+        assert "secret-run" in (job_report.job_script(viewer, open_fakes(), "90210").text or "")
+
+
+def test_a_long_script_is_cut_and_says_so():
+    sources = open_fakes()
+    sources.scheduler.job_script = lambda job: "x" * (job_report.MOST_SCRIPT + 1)
+    found = job_report.job_script(ALICE, sources, "7")
+    assert found.is_cut and len(found.text or "") == job_report.MOST_SCRIPT
