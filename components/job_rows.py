@@ -26,8 +26,9 @@ from data.queries.finished import FinishedRow
 from data.queries.job_list import Row, Show
 from data.queries.jobs import JobRow
 from data.report import UseSource
-from data.words import duration, number, of
+from data.words import duration, number, of, percent
 
+_WHOLE = 0.95  # what is measured of a job that was measured from its start to its end: samples fall where they fall
 _UTIL = METRICS["gpu_utilization"].help
 _JOB = Column("Job", "", "id", place="main")
 _USER = Column("User", "account", "user")
@@ -65,7 +66,7 @@ COLUMNS: dict[Show, tuple[Column, ...]] = {
         _PARTITION,
         Column("State", "", "state"),
         _GPUS,
-        Column("UTIL", "mean, %", "", True, f"{_UTIL} As Slurm or a JS1 summary keeps it.", place="value"),
+        Column("UTIL", "mean, %", "", True, f"{_UTIL} As a JS1 summary, Slurm or the history keeps it.", place="value"),
         Column("Elapsed", "of limit", "elapsed", True),
         _WAIT,
         Column("Nodes", place="hidden"),
@@ -171,9 +172,11 @@ def _finished(row: FinishedRow, base: str) -> list[Any]:
 
 
 def _mean_utilization(row: FinishedRow, source: str) -> Any:
-    """As accounting keeps it: a dash here says nothing of what the metrics server measured."""
+    """As accounting or history keeps it: a dash here says nothing of what the metrics server measured."""
     if row.gpus and row.utilization is None:
-        return html.Span(DASH, title="Slurm's accounting does not keep it: see the job's own page")
+        return html.Span(DASH, title="Neither Slurm's accounting nor the history has it: see the job's own page")
+    if row.coverage is not None and row.coverage < _WHOLE:
+        source = f"{source}, {percent(row.coverage)} measured"
     return ratio_cell(row.utilization, note=source) if row.gpus else html.Span(DASH, title="held no GPU")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from data.ended_days import days_between, ended_on
 from data.errors import BadRequest, SourceError
@@ -17,19 +17,24 @@ from data.queries.scope import may_see
 from data.report import UseSource, build_report
 from data.sources import Sources
 
+if TYPE_CHECKING:
+    from data.history.recorded_use import RecordedUse
+
 MOST_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedRow:
-    """One attempt that ended. `utilization` and its `source` are from what Slurm keeps (JS1 or its own accounting);
-    None = it keeps nothing, and only the job's own page asks the metrics."""
+    """One attempt that ended. `utilization` and its `source` are from what Slurm keeps (JS1 or its own accounting),
+    else from the history, with the smallest share of a device's time that was measured as `coverage`; None = neither
+    has it, and only the job's own page asks the metrics."""
 
     job: Job
     wait_seconds: float | None
     gpus: int | None
     utilization: float | None = None
     source: UseSource = UseSource.NONE
+    coverage: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ def finished(
     fitting = [job for job in seen if fits_filter(job, wanted)]
     known = sorted((job for job in fitting if key(job) is not None), key=key, reverse=sort.startswith("-"))
     ordered = known + [job for job in fitting if key(job) is None]
-    rows = tuple(_row(sources, job) for job in ordered[offset : offset + limit])
+    rows = _with_history(sources, [_row(sources, job) for job in ordered[offset : offset + limit]], unknown)
     return FinishedPage(since, until, rows, len(ordered), tuple(seen), tuple(unknown), unread)
 
 
@@ -123,6 +128,28 @@ def _row(sources: Sources, job: Job) -> FinishedRow:
     now = job.end_time or sources.clock()
     report = build_report(job, now=now, limits=sources.settings.judgement, findings=sources.settings.findings)
     return FinishedRow(job, _wait(job), _gpus(job), report.utilization.value, report.gpu_source)
+
+
+def _with_history(sources: Sources, rows: list[FinishedRow], unknown: list[str]) -> tuple[FinishedRow, ...]:
+    """What Slurm does not keep, from the history: one reading, however many rows."""
+    directory = sources.settings.history.directory
+    lacking = [row.job for row in rows if row.gpus and row.utilization is None]
+    if directory is None or not lacking:
+        return tuple(rows)
+    from data.history.recorded_use import recorded_use  # Arrow is loaded only where a history is kept
+
+    try:
+        found = recorded_use(directory, lacking)
+    except OSError:
+        unknown.append("The history could not be read, so that some jobs have no utilization here.")
+        return tuple(rows)
+    return tuple(_filled(row, found.get(row.job.key)) for row in rows)
+
+
+def _filled(row: FinishedRow, found: RecordedUse | None) -> FinishedRow:
+    if found is None or row.utilization is not None:
+        return row
+    return replace(row, utilization=found.utilization, source=found.source, coverage=found.coverage)
 
 
 def _gpus(job: Job) -> int | None:

@@ -27,8 +27,8 @@ from data.queries.job_list import Show
 from data.queries.jobs import JobRow
 from data.queries.pending import Waiting
 from data.queries.users import UserNow, UserPast
-from data.report import build_report
-from data.words import MINUS
+from data.report import UseSource, build_report
+from data.words import MINUS, percent
 from settings import JudgementSettings
 from tests.components.snapshots import snapshot, source
 from tests.components.test_overview_parts import of_class, words
@@ -108,7 +108,9 @@ def test_slices_that_a_user_holds_are_told_beside_the_gpus() -> None:
 
 def test_the_list_does_not_call_unmeasured_what_accounting_alone_does_not_keep() -> None:
     ended = FinishedRow(make_job(5, "gpu01", 2, state="COMPLETED"), None, 2)
-    assert "accounting does not keep it" in repr(table_rows([ended], Show.FINISHED, "/")[0])
+    assert "nor the history has it" in repr(table_rows([ended], Show.FINISHED, "/")[0])
+    half = replace(ended, utilization=0.2, source=UseSource.SERIES, coverage=0.5)
+    assert f"metrics, {percent(0.5)} measured" in repr(table_rows([half], Show.FINISHED, "/")[0])
 
 
 def test_the_charts_have_their_room_before_they_are_drawn() -> None:

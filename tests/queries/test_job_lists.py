@@ -8,10 +8,15 @@ from datetime import datetime, timedelta
 import pytest
 
 from data.errors import BadRequest, SourceUnreachable
+from data.history import recorded_use
+from data.history.recorded_use import recorded_use as found
 from data.model import JobFilter, Tres
 from data.queries.finished import finished
 from data.queries.job_list import ListQuestion, Show, every_row, job_list
 from data.report import UseSource
+from tests.history.small_cluster import NOON as COLLECTED
+from tests.history.small_cluster import SmallCluster, summary
+from tests.history.small_cluster import ended as attempt
 from tests.live.builders import NOW, FakeScheduler, make_job
 from tests.queries.cluster import ALICE, HEAD, STAFF, open_fakes, scheduler
 
@@ -166,3 +171,31 @@ def test_every_row_of_a_large_list_comes_page_after_page():
     asked = with_ended(*[ended(number, timedelta(seconds=number)) for number in range(1, 12_001)])
     rows = list(every_row(STAFF, open_fakes(asked), ListQuestion(Show.FINISHED)))
     assert len({row.job.display_id for row in rows}) == len(rows) == 12_000
+
+
+def test_what_slurm_does_not_keep_comes_from_the_history_in_one_reading(tmp_path, monkeypatch):
+    cluster = SmallCluster(tmp_path / "history")
+    hour = timedelta(hours=1)
+    measured = [attempt(number, COLLECTED - 3 * hour, COLLECTED - hour) for number in (1, 2)]
+    cluster.done = [replace(job, admin_comment=summary(job.job_id / 10)) for job in measured]
+    cluster.collect()
+    cluster.done = [*measured, attempt(3, COLLECTED - 3 * hour, COLLECTED - hour)]
+    read = []
+    monkeypatch.setattr(recorded_use, "recorded_use", lambda *given: read.append(given) or found(*given))
+    page = finished(STAFF, cluster.sources(), JobFilter(), until=COLLECTED, days=1, sort="id")
+    assert [(row.job.job_id, row.utilization, row.source) for row in page.rows] == [
+        (1, pytest.approx(0.1), UseSource.JS1),
+        (2, pytest.approx(0.2), UseSource.JS1),
+        (3, None, UseSource.NONE),
+    ]
+    assert len(read) == 1
+
+
+def test_another_attempt_of_the_same_id_lends_no_utilization(tmp_path):
+    cluster = SmallCluster(tmp_path / "history")
+    first = attempt(1, COLLECTED - timedelta(hours=3), COLLECTED - timedelta(hours=2), admin_comment=summary(0.5))
+    cluster.done = [first]
+    cluster.collect()
+    cluster.done = [attempt(1, COLLECTED - timedelta(hours=2), COLLECTED - timedelta(hours=1))]
+    page = finished(STAFF, cluster.sources(), JobFilter(), until=COLLECTED, days=1)
+    assert [row.utilization for row in page.rows] == [None]
