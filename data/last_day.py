@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from data.model import Device, Gpu, Scope, Series, Window, WindowReading
-from data.open_gpus import open_lines
+from data.open_gpus import gone_by_step, lines, open_counts
 
 if TYPE_CHECKING:
     from data.sources import Sources
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SPAN = timedelta(hours=24)
 LEAST_STEP, MOST_POINTS = 900.0, 400_000
 LEAST_SEEN = 0.98
+Card = tuple[object, ...]  # its node, then what tells it apart there
 UTILIZATION, ENGINE, POWER = "gpu_utilization", "graphics_engine_activity", "power_watts"
 
 
@@ -49,7 +50,10 @@ def day_of_use(sources: Sources, now: datetime) -> DayOfUse:
     step = max(LEAST_STEP, math.ceil(2 * len(gpus) * SPAN.total_seconds() / MOST_POINTS / 300) * 300)
     series = sources.metrics.series((UTILIZATION, POWER), window, Scope(), step)
     wasted, measured, why = hours(reading, gpus)
-    return DayOfUse(now, wasted, measured, why, trends(series, window, step) | open_lines(sources, window, step))
+    size = _steps(window, step)
+    counts = open_counts(sources, window, size)
+    made = trends(series, window, step, gone_by_step(counts, window, size)) | lines(counts, window, size)
+    return DayOfUse(now, wasted, measured, why, made)
 
 
 def hours(reading: WindowReading, gpus: Iterable[Gpu]) -> tuple[float | None, float | None, str]:
@@ -76,16 +80,19 @@ def hours(reading: WindowReading, gpus: Iterable[Gpu]) -> tuple[float | None, fl
     return measured - used, measured, ""
 
 
-def trends(series: Iterable[Series], window: Window, step: float) -> dict[str, tuple[float | None, ...]]:
+def trends(
+    series: Iterable[Series], window: Window, step: float, gone: Sequence[frozenset[str]] = ()
+) -> dict[str, tuple[float | None, ...]]:
     """Whole GPUs with a job, of them busy and idle, what they waste, and the power of all cards, step by step.
 
-    A step in which fewer devices than usual were seen has no value: a gap is not a fall.
+    A step in which fewer devices than usual were seen has no value: a gap is not a fall. Those of nodes that Slurm
+    knew to be `gone` in the step (down or drained) are not missed: what they held is lost, which is a fall.
     """
-    size = max(1, round(window.seconds / step))
+    size = _steps(window, step)
     start = window.start.timestamp()
-    seen: list[set[object]] = [set() for _ in range(size)]
-    held: list[dict[object, float]] = [{} for _ in range(size)]
-    watts: list[dict[object, float]] = [{} for _ in range(size)]
+    seen: list[set[Card]] = [set() for _ in range(size)]
+    held: list[dict[Card, float]] = [{} for _ in range(size)]
+    watts: list[dict[Card, float]] = [{} for _ in range(size)]
     for one in series:
         if one.device is None:
             continue
@@ -98,28 +105,43 @@ def trends(series: Iterable[Series], window: Window, step: float) -> dict[str, t
                 seen[at].add(card)
                 if one.job_label is not None:
                     held[at][card] = max(value, held[at].get(card, 0.0))
-    return _lines(seen, held, watts)
+    is_seen, is_powered = (_are_whole(cards, gone) for cards in (seen, [set(power) for power in watts]))
+    return _lines(is_seen, held, is_powered, watts)
 
 
-def _card(device: Device) -> object:
-    return (device.node, device.index) if device.index is not None else device.key
+def _steps(window: Window, step: float) -> int:
+    return max(1, round(window.seconds / step))
+
+
+def _card(device: Device) -> Card:
+    return (device.node, *((device.index,) if device.index is not None else device.key))
+
+
+def _are_whole(seen: Sequence[set[Card]], gone: Sequence[frozenset[str]]) -> list[bool]:
+    """Whether enough of the cards were seen in each step: of the most in any, less those that nobody could see."""
+    known, usual = set().union(*seen), max(map(len, seen), default=0)
+    found = []
+    for at, cards in enumerate(seen):
+        absent = gone[at] if gone else frozenset()
+        excused = sum(card[0] in absent for card in known - cards)
+        found.append(bool(cards) and len(cards) >= min(usual, len(known) - excused) * LEAST_SEEN)
+    return found
 
 
 def _lines(
-    seen: list[set[object]], held: list[dict[object, float]], watts: list[dict[object, float]]
+    is_seen: Sequence[bool],
+    held: Sequence[Mapping[Card, float]],
+    is_powered: Sequence[bool],
+    watts: Sequence[Mapping[Card, float]],
 ) -> dict[str, tuple[float | None, ...]]:
     found: dict[str, list[float | None]] = defaultdict(list)
-    usual = max(map(len, seen), default=0)
-    cards = max(map(len, watts), default=0)
-    for devices, jobs, power in zip(seen, held, watts, strict=True):
-        is_whole = bool(usual) and len(devices) >= usual * LEAST_SEEN
+    for is_whole, jobs, has_power, power in zip(is_seen, held, is_powered, watts, strict=True):
         busy = sum(value > 0 for value in jobs.values())
         unused = sum(1.0 - value for value in jobs.values())
         counts = {"allocated": len(jobs), "busy": busy, "idle": len(jobs) - busy, "wasted": unused}
         for name, count in counts.items():
             found[name].append(float(count) if is_whole else None)
-        is_powered = bool(cards) and len(power) >= cards * LEAST_SEEN
-        found["power"].append(sum(power.values()) if is_powered else None)
+        found["power"].append(sum(power.values()) if has_power else None)
     labelled = any(held)
     return {
         name: tuple(values)

@@ -83,3 +83,23 @@ def test_without_job_labels_only_power_has_a_line() -> None:
     assert set(trends([line(UTILIZATION, CARD, None, {0: 0.5}), line(POWER, CARD, None, {0: 1.0})], WINDOW, STEP)) == {
         "power"
     }
+
+
+def test_a_node_that_slurm_knows_to_be_down_leaves_no_gap_and_a_silent_exporter_does() -> None:
+    other = Device("h002", index=0, uuid="gpu-h002-0")
+    series = [
+        line(metric, device, "1", values)
+        for metric in (UTILIZATION, POWER)
+        for device, values in ((CARD, {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.5}), (other, {0: 1.0, 3: 1.0}))
+    ]
+    none: frozenset[str] = frozenset()
+    found = trends(series, WINDOW, STEP, [none, frozenset({"h002"}), frozenset({"h001"}), none])
+    assert found["allocated"] == (2.0, 1.0, None, 2.0)
+    assert found["power"] == (1.5, 0.5, None, 1.5)
+
+
+def test_two_nodes_that_were_down_one_after_the_other_leave_no_gap() -> None:
+    other = Device("h002", index=0, uuid="gpu-h002-0")
+    series = [line(UTILIZATION, CARD, "1", {0: 0.5}), line(UTILIZATION, other, "2", {1: 0.5})]
+    gone = [frozenset({"h002"}), frozenset({"h001"}), frozenset({"h001", "h002"}), frozenset({"h001", "h002"})]
+    assert trends(series, WINDOW, STEP, gone)["allocated"] == (1.0, 1.0, None, None)

@@ -10,7 +10,7 @@ import pytest
 
 from data.errors import CannotKnow
 from data.model import GpuPool, GpuState, Node, NodeState, Window
-from data.open_gpus import OpenGpus, counted, lines, open_lines
+from data.open_gpus import OpenGpus, counted, gone_by_step, lines, open_counts
 from tests.components.snapshots import NOON, node
 from tests.history.small_cluster import NOON as COLLECTED
 from tests.history.small_cluster import SmallCluster, running
@@ -32,6 +32,7 @@ def test_gpus_that_nobody_holds_are_counted_by_their_node_and_slices_are_no_gpus
     found = counted(nodes, NOON)
     assert found is not None
     assert found.by_state == {GpuState.FREE: 2, GpuState.DRAINED: 7, GpuState.DOWN: 8}
+    assert found.gone_nodes == {"h002", "h003"}
 
 
 @pytest.mark.parametrize("changes", [{"state": UNKNOWN}, {"gpu_pools": (GpuPool("h100", 8, None),)}])
@@ -60,8 +61,10 @@ def test_what_the_collector_recorded_makes_the_lines_where_slurm_forgot(tmp_path
     cluster.scheduler.nodes = lambda at=None: _present(nodes, at)  # type: ignore[method-assign]
     cluster.collect()
     total, window = nodes[0].gpus_total, Window(COLLECTED - HOUR, COLLECTED + HOUR)
-    assert open_lines(sources, window, 3600.0) == {"free": (0.0, None), "gone": (total - 1.0, None)}
-    assert open_lines(sources, Window(COLLECTED + HOUR, COLLECTED + 3 * HOUR), 3600.0) == {}
+    found = open_counts(sources, window, 2)
+    assert lines(found, window, 2) == {"free": (0.0, None), "gone": (total - 1.0, None)}
+    assert gone_by_step(found, window, 2) == [{"gpu01"}, set()]
+    assert open_counts(sources, Window(COLLECTED + HOUR, COLLECTED + 3 * HOUR), 2) == []
 
 
 def _present(nodes: list[Node], at: object) -> object:
