@@ -101,9 +101,9 @@ def policy_page(view: PolicyView, *, refresh_seconds: float, past: Sequence[Comp
             html.Div(parts.banner, id="policy-banner"),
             html.Div(parts.evidence, id="policy-open"),
             html.Div(parts.verdicts, id="policy-verdicts"),
-            html.Div(list(past) or _waiting(), id="policy-past", className="fw-policy-past"),
+            html.Div(list(past) or _waiting("Actions taken"), id="policy-past", className="fw-policy-past"),
             html.Div(parts.exempt, id="policy-exempt"),
-            html.Div(id="policy-whatif"),
+            html.Div(_waiting("What if") if _replays(view) else [], id="policy-whatif"),
             dcc.Store(id="policy-words", data=view.address.query()),
             dcc.Store(id="policy-arrived"),
             dcc.Store(id="policy-version", data=parts.version),
@@ -135,9 +135,13 @@ def _controls(view: PolicyView, parts: PolicyParts) -> list[Any]:
     return [picks, text_filter("policy-q", view.address.value("q"), hint="job, name, why"), csv]
 
 
-def _waiting() -> list[Component]:
+def _replays(view: PolicyView) -> bool:
+    return view.is_staff and not view.is_past and bool(view.address.value("whatif"))
+
+
+def _waiting(title: str) -> list[Component]:
     bone = html.Span(className="fw-bone fw-late", style={"height": "12rem"})
-    return [html.Section([html.Div(html.H2("Actions taken"), className="fw-panel-head"), bone], className="fw-panel")]
+    return [html.Section([html.Div(html.H2(title), className="fw-panel-head"), bone], className="fw-panel")]
 
 
 def _note(view: PolicyView) -> str:

@@ -127,17 +127,22 @@ def _facts(one: WhatIf) -> Component:
 
 
 def _tables(one: WhatIf, address: PolicyAddress, base: str) -> list[Component]:
-    found = []
+    found: list[Component] = []
     if one.curve:
         rows = [_curve_row(each, one.outcome, address) for each in one.curve]
-        found.append(data_table(CURVE, rows, caption="Other forms of the rule"))
+        found += _table(CURVE, rows, "Other forms of the rule")
     if one.users_hit:
         users = [_user_row(hit, base) for hit in one.users_hit[:MOST_ROWS]]
-        found.append(data_table(USERS, users, caption="Users whom it would hit most"))
+        found += _table(USERS, users, "Users whom it would hit most")
     if one.false_alarms:
         alarms = [_alarm_row(alarm, base) for alarm in one.false_alarms[:MOST_ROWS]]
-        found.append(data_table(ALARMS, alarms, caption="False alarms that lost most work"))
+        found += _table(ALARMS, alarms, "False alarms that lost most work")
     return found
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[Any]], title: str) -> list[Component]:
+    head = html.Div(html.H3(title), className="fw-panel-head fw-under-table")
+    return [head, data_table(columns, rows, caption=title)]
 
 
 def _curve_row(one: Outcome, own: Outcome, address: PolicyAddress) -> list[Any]:
