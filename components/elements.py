@@ -119,7 +119,7 @@ def _spaced(lines: Iterable[Any]) -> list[Any]:
 
 
 def panel_state(
-    icon_name: str, tone: str, title: str, lines: Iterable[Any], actions: Sequence[Component] = ()
+    icon_name: str, tone: str, title: Any, lines: Iterable[Any], actions: Sequence[Component] = ()
 ) -> Component:
     """The inside of a panel that has nothing to show: what, why, what to do. Same size as when it has."""
     return html.Div(

@@ -20,8 +20,14 @@ def unavailable(page: str, title: str, lines: Sequence[str]) -> Component:
     return html.Section([html.H1(page, className="fw-sr"), inside], className="fw-panel")
 
 
+def isolated(text: str, name: str) -> list[Any]:
+    """A text in which what somebody typed turns no word after it, whichever way it is written."""
+    before, found, after = text.partition(name)
+    return [before, html.Bdi(found), after] if found else [text]
+
+
 def not_there(
-    page: str, title: str, lines: Iterable[str], near: Iterable[Found], base: str, frame: Any, home: tuple[str, str]
+    page: str, title: Any, lines: Iterable[str], near: Iterable[Found], base: str, frame: Any, home: tuple[str, str]
 ) -> Component:
     """The same page for what does not exist and for what the viewer may not see; `near` are visible matches, `home`
     the text and address of the way on."""

@@ -20,7 +20,7 @@ _STATES = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "OUT_OF_MEMORY")
 def month_panel(past: UserPast | None) -> Component:
     """The last 30 days: jobs that ended, and where their GPU-hours went as far as Slurm keeps it."""
     if past is None:
-        return panel("Last 30 days", [html.Div(_bones(), className="fw-month")], note="asking Slurm's accounting")
+        return panel("Last 30 days", [html.Div(_bones(), className="fw-month")], note="reading what is kept")
     use, notes = past.total, []
     if not past.is_whole:
         notes.append(f"{past.read} of {count(past.days, 'day')} read so far")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from components.user_month import month_panel
 from data.efficiency.mig import slice_profile
+from data.model import Tres
 from data.queries.job_list import Show
 from data.queries.jobs import JobRow
 from data.queries.users import UserNow, UserPast
@@ -148,7 +150,6 @@ def _kpis(now: UserNow) -> list[Kpi]:
     idle = sum(row.gpus_idle for row in whole)
     shares = [(row.utilization, row.gpus_measured) for row in whole if row.utilization is not None]
     mean = sum(value * amount for value, amount in shares) / measured if measured and shares else None
-    asked = sum((row.gpus or 0) * row.job.array_task_count for row in now.pending)
     slices = sum(map(_slices, known))
     nodes = len({name for row in now.running for name in row.job.nodes})
     return [
@@ -162,14 +163,26 @@ def _kpis(now: UserNow) -> list[Kpi]:
             ("waste", "waste") if idle else None,
         ),
         Kpi("Mean UTIL now", DASH if mean is None else percent(mean), "", _measured(measured, held, slices)),
-        Kpi("Waiting", number(_tasks(now)), "", f"ask for {count(asked, 'GPU')}" if asked else ""),
+        Kpi("Waiting", number(_tasks(now)), "", _asked(now.pending)),
     ]
 
 
+def _asked(pending: Sequence[JobRow]) -> str:
+    """What the waiting jobs ask for, all tasks of arrays, GPUs and slices apart."""
+    devices = sum((row.gpus or 0) * row.job.array_task_count for row in pending)
+    slices = sum(_slices_of(row.job.requested) * row.job.array_task_count for row in pending)
+    amounts = ((devices - slices, "GPU"), (slices, "slice"))
+    words = " and ".join(count(amount, noun) for amount, noun in amounts if amount)
+    return f"ask for {words}" if words else ""
+
+
 def _slices(row: JobRow) -> int:
-    """MIG slices of a job, which are no GPUs."""
-    types = row.job.allocated.gpus_by_type
-    return sum(amount for kind, amount in types.items() if slice_profile(kind))
+    return _slices_of(row.job.allocated)
+
+
+def _slices_of(tres: Tres) -> int:
+    """MIG slices among the devices, which are no GPUs."""
+    return sum(amount for kind, amount in tres.gpus_by_type.items() if slice_profile(kind))
 
 
 def _holders(jobs: int, slices: int) -> str:

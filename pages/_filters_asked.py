@@ -38,4 +38,6 @@ class FiltersAsked:
 def known_features(asked: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
     """The features asked for that some node has, and in words those that none has."""
     kept, unknown = without_features(asked, known)
+    if asked and not kept and not unknown:
+        return "", (f"feature = “{asked[:40]}” names no feature.",)
     return kept, tuple(f"This cluster has no feature “{name[:40]}”." for name in unknown)

@@ -9,7 +9,7 @@ from typing import Any
 import dash
 from dash.development.base_component import Component
 
-from components.page_states import not_there, unavailable
+from components.page_states import isolated, not_there, unavailable
 from components.shell import frame_data
 from components.user_page import UserView, user_page
 from data.errors import FullwarpError, NotFound
@@ -63,5 +63,5 @@ def _not_there(user: str, err: NotFound, base: str) -> Component:
     ]
     if viewer().is_staff:
         lines = [err.hint]
-    title = f"There is no user {user[:60]} to see"
+    title = isolated(f"There is no user {user[:60]} to see", user[:60])
     return not_there("User", title, lines, near, base, frame, ("My jobs", f"{base}me"))

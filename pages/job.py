@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 
 from components.job_page import JobParts, job_page, job_parts
 from components.job_script import ASKED, script_lines, script_missing
-from components.page_states import not_there, unavailable
+from components.page_states import isolated, not_there, unavailable
 from components.shell import frame_data
 from data.errors import BadRequest, CannotKnow, FullwarpError, NotFound
 from data.queries.job_context import nearest
@@ -48,13 +48,22 @@ def _not_there(asked: str, err: FullwarpError, base: str) -> Component:
     near: tuple[Found, ...] = ()
     with suppress(FullwarpError):
         near = nearest(viewer(), backing().sources, asked)
+        near = tuple(hit for hit in near if hit.kind == "job") if asked.isdigit() else near  # a number means no node
         frame = frame_data(snapshot(viewer(), backing().sources))
     who = f"You are signed in as {viewer().user}."
     if isinstance(err, BadRequest):
         home = ("Find it in the list", f"{base}jobs?q={quote(asked[:100])}")
         return not_there("Job", str(err), [err.hint], near, base, frame, home)
     lines = ["It does not exist, or you may not see it.", who, err.hint]
-    return not_there("Job", f"There is no job {asked[:60]} to see", lines, near, base, frame, ("Jobs", f"{base}jobs"))
+    return not_there(
+        "Job",
+        isolated(f"There is no job {asked[:60]} to see", asked[:60]),
+        lines,
+        near,
+        base,
+        frame,
+        ("Jobs", f"{base}jobs"),
+    )
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped

@@ -11,7 +11,7 @@ from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
 from components.node_page import NodeAnswer, NodeParts, node_page, node_parts
-from components.page_states import not_there, unavailable
+from components.page_states import isolated, not_there, unavailable
 from components.shell import frame_data
 from data.errors import FullwarpError, NotFound
 from data.queries.job_context import nearest
@@ -51,7 +51,9 @@ def _not_found(name: str, title: str) -> Component:
         near = [hit for hit in nearest(viewer(), backing().sources, name) if hit.kind == "node"] if name.strip() else []
     lines = ["Nodes are named as Slurm names them."]
     base = dash.get_relative_path("/")
-    return not_there("Node not found", title, lines, near, base, frame, ("All nodes", f"{base}nodes"))
+    return not_there(
+        "Node not found", isolated(title, name[:60]), lines, near, base, frame, ("All nodes", f"{base}nodes")
+    )
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped

@@ -104,6 +104,11 @@ def test_slices_that_a_user_holds_are_told_beside_the_gpus() -> None:
     assert "GPUs held8and 2 slices, of 2 jobs" in words(parts.kpis)
     parts = user_parts(UserView(UserNow("alice", snapshot(), (piece,), ()), None, True, False, "/"))
     assert "GPUs held0" in words(parts.kpis) and "0 of 2 slices measured" in words(parts.kpis)
+    asked = Tres(gpus=2, gpus_by_type={"1g.10gb": 2})
+    waits = row(job=make_job(9, None, 2, None, "PENDING", requested=asked, array_task_count=3), gpus=2)
+    whole = row(job=make_job(10, None, 4, None, "PENDING", requested=Tres(gpus=4)), gpus=4)
+    parts = user_parts(UserView(UserNow("alice", snapshot(), (), (waits, whole)), None, True, False, "/"))
+    assert "ask for 4 GPUs and 6 slices" in words(parts.kpis)
 
 
 def test_the_list_does_not_call_unmeasured_what_accounting_alone_does_not_keep() -> None:

@@ -165,3 +165,13 @@ def test_a_script_that_one_may_not_read_is_neither_offered_nor_given(web_app: An
     assert "job-script" not in repr(called(web_app, everyone, "job.layout", "90210", sources=open_fakes()))
     assert "#!/bin/bash" not in repr(called(web_app, everyone, "job.show_script", 1.0, "90210"))
     assert "#!/bin/bash" in repr(called(web_app, STAFF, "job.show_script", 1.0, "90210"))
+
+
+def test_what_was_typed_turns_no_word_of_the_title_and_a_number_means_no_node(web_app: Any) -> None:
+    turned = "90\u202e01"
+    for page in ("job.layout", "user.layout"):
+        shown = as_html(called(web_app, ALICE, page, turned, sources=open_fakes()))
+        assert f"{turned} to see" not in shown and turned not in shown.replace(f"<bdi>{turned}</bdi>", ""), page
+    tree = repr(called(web_app, ALICE, "job.layout", "0", sources=open_fakes()))
+    assert "fw-state" in tree and "gpu01" not in tree
+    assert "/nodes/gpu01" in repr(called(web_app, ALICE, "job.layout", "gpu01", sources=open_fakes()))

@@ -37,6 +37,7 @@ def opened(shown: Any) -> Any:
         ({"partition": "nowhere"}, 2, "nowhere"),
         ({"model": "x" * 300}, 2, "x" * 40),
         ({"feature": "*"}, 2, ""),
+        ({"feature": "||++"}, 2, "names no feature"),
         ({"view": "cube"}, 2, "cube"),
         ({"at": "tomorrow"}, 2, "tomorrow"),
     ],
