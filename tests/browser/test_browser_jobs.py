@@ -247,3 +247,15 @@ def test_a_job_that_starts_is_drawn_with_its_meters(web: Web, look: Look) -> Non
     page.wait_for_selector(".fw-meters", timeout=30_000)
     page.wait_for_selector("#job-charts .fw-small")
     assert "Why it waits" not in page.inner_text("#job-main")
+
+
+def test_the_script_comes_when_its_panel_is_unfolded_and_copies_whole(web: Web, look: Look) -> None:
+    show(web, *cluster())
+    seen = look(width=390)
+    page = seen.open(web.url + "jobs/7", PAGES["jobs/7"])
+    assert page.locator("#job-script pre").count() == 0
+    page.get_by_text("Show what was submitted").click()
+    expect(page.locator("#job-script pre")).to_contain_text("#SBATCH --job-name=train_llm")
+    copied = page.locator("#job-script .fw-copy").get_attribute("data-copy")
+    assert copied == "#!/bin/bash\n#SBATCH --job-name=train_llm\n"
+    assert serious(page) == [] and seen.complaints == []
