@@ -145,8 +145,7 @@ def _day(found: OverviewAnswer) -> Any:
 
 def _kpi_view(found: OverviewAnswer) -> KpiView:
     is_filtered = any(value for key, value in found.chosen.items() if key != "state")
-    words = "only known for now" if found.at else "being added up"
-    return KpiView(found.now_href, found.at, found.day, words, is_filtered, failing_sources(found.snapshot))
+    return KpiView(found.now_href, found.at, found.day, is_filtered, failing_sources(found.snapshot))
 
 
 def _head(snapshot: ClusterSnapshot) -> str:

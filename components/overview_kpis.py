@@ -23,13 +23,12 @@ LEAST_COVERAGE = 0.8
 @dataclass(frozen=True, slots=True)
 class KpiView:
     """What the strip shows besides the totals: where its links lead (`base`, `at`), and the last day of the whole
-    cluster where that may stand beside them (`day`; `day_words` says why it is not there). `old` names the sources
-    that do not answer (slurm, metrics)."""
+    cluster where that may stand beside them (`day`; None = it is being added up). `old` names the sources that do
+    not answer (slurm, metrics)."""
 
     base: str = "/"
     at: str = ""
     day: DayOfUse | None = None
-    day_words: str = "being added up"
     is_filtered: bool = False
     old: frozenset[str] = frozenset()
 
@@ -99,7 +98,7 @@ def _wasted(view: KpiView) -> Kpi:
     help = "GPU-hours that jobs held and did not use: measured minus used, over the last 24 hours."
     day = view.day
     if day is None or day.wasted is None:
-        return Kpi("Wasted, 24 h", UNKNOWN, context=day.why if day else view.day_words, help=help)
+        return Kpi("Wasted, 24 h", UNKNOWN, context=day.why if day else "being added up", help=help)
     whole = ", whole cluster" if view.is_filtered else ""
     return Kpi("Wasted, 24 h", number(day.wasted), "GPU-h", f"of {number(day.measured)} measured{whole}", help=help)
 

@@ -12,6 +12,7 @@ from components.map_still import map_still
 from components.overview import Parts, overview_page, overview_parts
 from data.last_day import DayOfUse
 from data.model import Viewer
+from data.queries.day import day_before
 from pages._answers import scope_of
 from pages._overview_address import Asked
 from pages._overview_answer import answer
@@ -27,9 +28,9 @@ def version_of(asked: Asked, viewer: Viewer) -> str:
 
 
 def day_of(asked: Asked, viewer: Viewer) -> DayOfUse | None:
-    """The last day, beside the present only."""
+    """The last day; of a past moment the one before it, as the history has it."""
     own = backing()
-    return None if asked.at else own.day.last_day(viewer, own.sources)
+    return day_before(viewer, own.sources, asked.at) if asked.at else own.day.last_day(viewer, own.sources)
 
 
 def judged_of(asked: Asked, viewer: Viewer) -> VerdictList | None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from data.last_day import ENGINE, POWER, UTILIZATION, hours, trends
-from data.model import Device, Series, Window, WindowReading, WindowStat
+from data.model import Device, Role, Series, Viewer, Window, WindowReading, WindowStat
+from data.queries.day import day_before
+from settings import Settings
 from tests.components.snapshots import NOON, gpu
+from tests.history.small_cluster import NOON as COLLECTED
+from tests.history.small_cluster import SmallCluster, ended, summary
 
 WINDOW = Window(NOON - timedelta(hours=24), NOON)
 STEP = 6 * 3600.0
+HOUR = timedelta(hours=1)
 START = WINDOW.start.timestamp()
 CARD = Device("h001", index=0, uuid="gpu-h001-0")
 SLICE = Device("h001", index=1, uuid="mig", slice_id="7", slice_profile="1g.10gb")
@@ -103,3 +110,16 @@ def test_two_nodes_that_were_down_one_after_the_other_leave_no_gap() -> None:
     series = [line(UTILIZATION, CARD, "1", {0: 0.5}), line(UTILIZATION, other, "2", {1: 0.5})]
     gone = [frozenset({"h002"}), frozenset({"h001"}), frozenset({"h001", "h002"}), frozenset({"h001", "h002"})]
     assert trends(series, WINDOW, STEP, gone)["allocated"] == (1.0, 1.0, None, None)
+
+
+def test_the_day_before_a_past_moment_is_what_the_history_has_of_it(tmp_path: Path) -> None:
+    cluster = SmallCluster(tmp_path / "history")
+    cluster.done = [ended(1, COLLECTED - 3 * HOUR, COLLECTED - HOUR, 2, admin_comment=summary(0.25, 2))]
+    nobody = Viewer("stranger", Role.USER)
+    assert day_before(nobody, cluster.sources(), COLLECTED).why == "not in the history yet"
+    cluster.collect()
+    sources = cluster.sources()
+    found = day_before(nobody, sources, COLLECTED)
+    assert (found.wasted, found.measured, found.why) == (pytest.approx(3.0), pytest.approx(4.0), "")
+    assert day_before(nobody, sources, COLLECTED + HOUR).why == "not in the history yet"
+    assert day_before(nobody, replace(sources, settings=Settings()), COLLECTED - HOUR).why == "no history is kept"
