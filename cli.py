@@ -157,7 +157,9 @@ def check(
 ) -> None:
     """Say what works, what is missing and what fixes it. Exit code 1 = problems found."""
     from data.check import Verdict, look
+    from data.metrics.prometheus_recording import recorded_names
     from data.sources import open_sources
+    from policy.rules import rules_of
     from terminal.checks import check_lines, closing_line
     from terminal.session import load
 
@@ -168,7 +170,9 @@ def check(
     if loaded.path is None and not context.obj.is_demo:
         SCREEN.tell("No settings file was found; fullwarp check --init writes a commented one here.")
     sources = open_sources(loaded.settings)
-    found = list(look(loaded.settings, loaded.path, sources.scheduler, sources.metrics, is_demo=context.obj.is_demo))
+    names = recorded_names(rule.windows[0] for rule in rules_of(loaded.settings.policy))
+    asked = (loaded.settings, loaded.path, sources.scheduler, sources.metrics)
+    found = list(look(*asked, is_demo=context.obj.is_demo, recorded=names))
     found += enforce.enforcer_checks(loaded.settings, sources.clock())
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
     SCREEN.show(found, lambda rows, _: [*check_lines(rows), closing_line(problems)], as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,8 +30,10 @@ def look(
     source: MetricsSource,
     *,
     is_demo: bool = False,
+    recorded: Collection[str] = (),
 ) -> Iterator[Check]:
-    """Every check, in the order in which a person would mend things. Raises nothing of the sources."""
+    """Every check, in the order in which a person would mend things. Raises nothing of the sources. `recorded` are the
+    series that the recording rules of these settings make."""
     if not is_demo:
         yield from _safety(settings, path)
     found: list[Check] = []
@@ -41,7 +43,7 @@ def look(
     if settings.metrics.kind is MetricsKind.NONE:
         yield Check(metrics.SUBJECT, Verdict.NOTE, "metrics.kind = none: nothing is measured on GPUs")
     else:
-        yield from _metrics(settings, source, nodes, jobs)
+        yield from _metrics(settings, source, nodes, jobs, recorded)
 
 
 def _slurm(
@@ -67,7 +69,11 @@ def _slurm(
 
 
 def _metrics(
-    settings: Settings, source: MetricsSource, nodes: Rows[Node] | None, jobs: Rows[Job] | None
+    settings: Settings,
+    source: MetricsSource,
+    nodes: Rows[Node] | None,
+    jobs: Rows[Job] | None,
+    recorded: Collection[str],
 ) -> Iterator[Check]:
     found: list[Check] = []
     health = _try(metrics.SUBJECT, source.health, found)
@@ -88,6 +94,7 @@ def _metrics(
     yield from metrics.job_labels(reading, holders, settings.metrics.job_label)
     yield from metrics.fields(health.missing_metrics or reading.missing, health.dialects)
     yield from metrics.dropped(reading)
+    yield from metrics.recording(health.recorded, recorded)
     if nodes is not None:
         yield from join.hosts(nodes.rows, reading, settings.metrics.host_label)
         yield from join.gpu_counts(nodes.rows, reading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from data.check.result import Check, Verdict, not_carried, some
 from data.metrics.registry import METRICS
@@ -116,6 +116,22 @@ def job_labels(reading: Reading, gpu_jobs: int, job_label: str = "") -> Iterator
         text = f"no device carries a job label while {gpu_jobs} jobs hold GPUs; they are joined by Slurm's GPU indices"
         fix = not_carried("job_label", job_label) if job_label else JOB_MAPPING
         yield Check(SUBJECT, Verdict.NOTE, text, fix)
+
+
+def recording(recorded: Sequence[str] | None, wanted: Collection[str]) -> Iterator[Check]:
+    """Whether the recording rules of `fullwarp rules` are loaded, and those that today's settings would write."""
+    if recorded is None:
+        return
+    absent, others = sorted(set(wanted) - set(recorded)), sorted(set(recorded) - set(wanted))
+    fix = ("fullwarp rules > fullwarp.rules.yml", "load it under rule_files in prometheus.yml, then reload the server")
+    if not recorded:
+        yield Check(SUBJECT, Verdict.NOTE, "no recording rules of ours are loaded; only Grafana would need them", fix)
+    elif absent or others:
+        parts = [f"not there: {some(absent)}"] if absent else []
+        parts += [f"of other settings: {some(others)}"] if others else []
+        yield Check(SUBJECT, Verdict.NOTE, f"recording rules are loaded, not those of today; {'; '.join(parts)}", fix)
+    else:
+        yield Check(SUBJECT, Verdict.OK, f"recording rules are loaded, {len(recorded)} names")
 
 
 def dropped(reading: Reading) -> Iterator[Check]:

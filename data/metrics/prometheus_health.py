@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from data.errors import SourceError
 from data.metrics.dialects import BoundDialect
+from data.metrics.prometheus_answers import vector
 from data.metrics.prometheus_found import Found
 from data.metrics.prometheus_http import Connection
+from data.metrics.prometheus_recording import PREFIX
 from data.metrics.prometheus_selectors import host_choices, series_of
 from data.metrics.prometheus_site import Site
 from data.metrics.promql import selector
@@ -44,6 +47,7 @@ def health_of(connection: Connection, site: Site, found: Found, cluster_label: s
         missing_metrics=missing,
         cluster_labels=clusters,
         hosts=_hosts(connection, site, exporters),
+        recorded=_recorded(connection, site, cluster_label),
         notes=tuple(_notes(site, exporters, missing, clusters)),
     )
 
@@ -86,6 +90,17 @@ def _version(connection: Connection) -> str | None:
     except SourceError:
         return None
     return str(data["version"]) if isinstance(data, dict) and data.get("version") else None
+
+
+def _recorded(connection: Connection, site: Site, cluster_label: str) -> tuple[str, ...] | None:
+    """Names of the series of our recording rules that have a value now; of the site's labels they keep the cluster."""
+    kept = [matcher for matcher in site.matchers if cluster_label and matcher.startswith(f"{cluster_label}=")]
+    ours = selector([f'__name__=~"{PREFIX}.+"', *kept])
+    try:
+        rows = vector(connection.query(f"count by (__name__) ({ours})", None, tries=1).data, Counter())
+        return tuple(sorted(labels["__name__"] for labels, _, _ in rows))
+    except (SourceError, KeyError):
+        return None
 
 
 def _interval(found: Found, exporters: Sequence[BoundDialect]) -> float | None:

@@ -7,7 +7,7 @@ Sums are equal to those of the raw samples within one scrape interval.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from data.errors import SettingsError
 from data.metrics.dialects import Dialect, Term
@@ -19,9 +19,11 @@ from settings import Settings
 USUAL_INTERVAL_SECONDS = 30.0
 STEP_SECONDS = 300.0
 UTIL, GR = "gpu_utilization", "graphics_engine_activity"
-DEVICE = "fullwarp:device_use"
-JOB = "fullwarp:job_use"
+PREFIX = "fullwarp:"
+DEVICE = f"{PREFIX}device_use"
+JOB = f"{PREFIX}job_use"
 _STATS = ("sum", "count", "max")
+_JOB_NUMBERS = ("mean", "coverage", "idle_devices", "devices", "wasted_gpu_hours")
 _HEAD = """# Recording rules of Fullwarp for {title}, scraped every {interval:g} s.
 # Made by `fullwarp rules`. Load them under rule_files in prometheus.yml. Ratios are 0..1; slices of MIG use GR.
 """
@@ -44,6 +46,12 @@ def recording_rules(settings: Settings, windows: Sequence[tuple[str, float]]) ->
     lengths = dict.fromkeys(length for _, length in windows)
     rules = [one for length in lengths for one in _job_rules(dialect, jobs, length, interval)]
     return text + _group("fullwarp-jobs", rules)
+
+
+def recorded_names(windows: Iterable[float]) -> frozenset[str]:
+    """The names of the series that the rules for windows of these lengths (seconds) make."""
+    of_jobs = (f"{JOB}:{number}_{window_name(length)}" for length in windows for number in _JOB_NUMBERS)
+    return frozenset((*(f"{DEVICE}:{stat}_5m" for stat in _STATS), *of_jobs))
 
 
 def window_name(seconds: float) -> str:

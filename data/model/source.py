@@ -44,7 +44,10 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class SourceHealth:
-    """What a source says of itself when asked directly (`fullwarp check`, Health)."""
+    """What a source says of itself when asked directly (`fullwarp check`, Health).
+
+    `recorded` are the names of the series that our recording rules make now; None = not known.
+    """
 
     reachable: bool
     version: str | None = None
@@ -54,6 +57,7 @@ class SourceHealth:
     missing_metrics: tuple[str, ...] = ()
     cluster_labels: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    recorded: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     error: str | None = None
     hint: str | None = None

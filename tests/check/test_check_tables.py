@@ -329,3 +329,24 @@ def test_an_exporter_that_fell_silent_everywhere_is_a_problem() -> None:
     found = look(settings, None, cast(SchedulerSource, Scheduler()), cast(MetricsSource, Silent()), is_demo=True)
     problems = [item.text for item in found if item.verdict is Verdict.PROBLEM]
     assert problems == ["1 of 1 GPU nodes have no series: gpu01"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "verdict", "part"),
+    [
+        ((), Verdict.NOTE, "no recording rules of ours are loaded"),
+        (("a", "b"), Verdict.OK, "loaded, 2 names"),
+        (("a",), Verdict.NOTE, "not there: b"),
+        (("a", "b", "old"), Verdict.NOTE, "of other settings: old"),
+    ],
+)
+def test_recording_rules_are_loaded_absent_or_those_of_other_settings(
+    recorded: tuple[str, ...], verdict: Verdict, part: str
+) -> None:
+    verdicts, text = said(metrics.recording(recorded, {"a", "b"}))
+    assert verdicts == [verdict] and part in text
+    assert ("fullwarp rules >" in text) is (verdict is Verdict.NOTE)
+
+
+def test_of_a_server_that_does_not_tell_nothing_is_said_of_recording_rules() -> None:
+    assert list(metrics.recording(None, {"a"})) == []

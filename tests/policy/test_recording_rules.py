@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import SettingsError
-from data.metrics.prometheus_recording import recording_rules, window_name
+from data.metrics.prometheus_recording import recorded_names, recording_rules, window_name
 from settings import Settings
 from tests.conftest import service_missing
 
@@ -105,3 +106,8 @@ def test_an_exporter_without_job_ids_is_refused_with_what_to_do() -> None:
 @pytest.mark.parametrize(("seconds", "name"), [(14400, "4h"), (2700, "45m"), (90, "90s"), (86400, "24h")])
 def test_windows_have_short_names(seconds: float, name: str) -> None:
     assert window_name(seconds) == name
+
+
+def test_the_names_that_check_looks_for_are_those_of_the_file() -> None:
+    written = re.findall(r"record: (\S+)", recording_rules(Settings(), SHIPPED))
+    assert recorded_names(length for _, length in SHIPPED) == frozenset(written)
