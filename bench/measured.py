@@ -57,6 +57,9 @@ class TimedMetrics:
     ) -> Grid:
         return self._timed(self._source.grid, samples, steps, window, scope, step_seconds)
 
+    def recorded(self) -> Sequence[str] | None:
+        return self._timed(self._source.recorded)
+
     def health(self) -> SourceHealth:
         return self._timed(self._source.health)
 

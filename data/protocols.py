@@ -109,4 +109,7 @@ class MetricsSource(Protocol):
     ) -> Iterable[Series]:
         """Samples for plots. Refuses (BadRequest) more than 11,000 points a series; choose a larger step."""
 
+    def recorded(self) -> Sequence[str] | None:
+        """Names of the series that our recording rules make now; None = not known, or there cannot be any."""
+
     def health(self) -> SourceHealth: ...

@@ -110,6 +110,9 @@ class NoMetrics:
 
         return Grid(window, (), step_seconds, missing=(*samples, *steps))
 
+    def recorded(self) -> None:
+        return None
+
     def health(self) -> SourceHealth:
         raise CannotKnow("No metrics server is set", hint="Set metrics.kind and metrics.url.")
 

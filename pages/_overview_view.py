@@ -12,7 +12,7 @@ from components.map_still import map_still
 from components.overview import Parts, overview_page, overview_parts
 from data.last_day import DayOfUse
 from data.model import Viewer
-from data.queries.day import day_before
+from data.queries.day_before import day_before
 from pages._answers import scope_of
 from pages._overview_address import Asked
 from pages._overview_answer import answer

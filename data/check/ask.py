@@ -94,7 +94,7 @@ def _metrics(
     yield from metrics.job_labels(reading, holders, settings.metrics.job_label)
     yield from metrics.fields(health.missing_metrics or reading.missing, health.dialects)
     yield from metrics.dropped(reading)
-    yield from metrics.recording(health.recorded, recorded)
+    yield from metrics.recording(_try(metrics.SUBJECT, source.recorded, []), recorded)
     if nodes is not None:
         yield from join.hosts(nodes.rows, reading, settings.metrics.host_label)
         yield from join.gpu_counts(nodes.rows, reading)

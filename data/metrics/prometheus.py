@@ -16,7 +16,7 @@ from data.metrics.grid import STEP_SECONDS, Grid
 from data.metrics.prometheus_answers import vector
 from data.metrics.prometheus_found import Found
 from data.metrics.prometheus_grid import GridReader, whole_steps
-from data.metrics.prometheus_health import health_of
+from data.metrics.prometheus_health import health_of, recorded_now
 from data.metrics.prometheus_http import Answer, Connection
 from data.metrics.prometheus_latest import (
     VALUE_QUERIES,
@@ -183,6 +183,10 @@ class PrometheusSource:
     def health(self) -> SourceHealth:
         """Version, exporters, interval, missing metrics with the lines that would give them, clusters and hosts."""
         return health_of(self._connection, self._site, self._found, self._settings.cluster_label)
+
+    def recorded(self) -> tuple[str, ...] | None:
+        """Names of the series that our recording rules make now; None = the server does not tell."""
+        return recorded_now(self._connection, self._site, self._settings.cluster_label)
 
     def _tries(self, span: Span) -> Iterator[tuple[list[Exporter], bool]]:
         """Exporters to read a span with, and whether there are no others: those of now, which are known as a rule,

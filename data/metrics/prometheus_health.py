@@ -47,7 +47,6 @@ def health_of(connection: Connection, site: Site, found: Found, cluster_label: s
         missing_metrics=missing,
         cluster_labels=clusters,
         hosts=_hosts(connection, site, exporters),
-        recorded=_recorded(connection, site, cluster_label),
         notes=tuple(_notes(site, exporters, missing, clusters)),
     )
 
@@ -92,8 +91,9 @@ def _version(connection: Connection) -> str | None:
     return str(data["version"]) if isinstance(data, dict) and data.get("version") else None
 
 
-def _recorded(connection: Connection, site: Site, cluster_label: str) -> tuple[str, ...] | None:
-    """Names of the series of our recording rules that have a value now; of the site's labels they keep the cluster."""
+def recorded_now(connection: Connection, site: Site, cluster_label: str) -> tuple[str, ...] | None:
+    """Names of the series of our recording rules that have a value now; of the site's labels they keep the cluster.
+    None = the server does not tell."""
     kept = [matcher for matcher in site.matchers if cluster_label and matcher.startswith(f"{cluster_label}=")]
     ours = selector([f'__name__=~"{PREFIX}.+"', *kept])
     try:

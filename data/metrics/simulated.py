@@ -112,6 +112,10 @@ class SimulatedMetrics:
         missing = tuple(name for name in (*samples, *steps) if name not in _IN_GRIDS)
         return Grid(window, runs, step_seconds, INTERVAL, missing=missing)
 
+    def recorded(self) -> None:
+        """The simulated cluster has no server that could record."""
+        return
+
     def health(self) -> SourceHealth:
         self.requests += 1
         devices, _ = newest_readings(self._world, (), self._past(self._clock()), STALE_AFTER)

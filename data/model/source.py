@@ -44,10 +44,7 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class SourceHealth:
-    """What a source says of itself when asked directly (`fullwarp check`, Health).
-
-    `recorded` are the names of the series that our recording rules make now; None = not known.
-    """
+    """What a source says of itself when asked directly (`fullwarp check`, Health)."""
 
     reachable: bool
     version: str | None = None
@@ -57,7 +54,6 @@ class SourceHealth:
     missing_metrics: tuple[str, ...] = ()
     cluster_labels: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
-    recorded: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     error: str | None = None
     hint: str | None = None

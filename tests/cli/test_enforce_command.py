@@ -27,6 +27,7 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
         file = tmp_path / "enforce.toml"
         file.write_text(settings)
         before = ["--config", str(file)] if settings else ["--demo"]
+        monkeypatch.setenv("COLUMNS", "200")
         monkeypatch.setattr(sys, "argv", ["fullwarp", *before, "enforce", *arguments])
         with pytest.raises(SystemExit) as ended:
             cli.main()

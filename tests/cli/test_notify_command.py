@@ -58,6 +58,7 @@ history_days = 0
     monkeypatch.chdir(tmp_path)
 
     def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setenv("COLUMNS", "200")
         monkeypatch.setattr(sys, "argv", ["fullwarp", "--config", str(tmp_path / "fullwarp.toml"), *words])
         capfd.readouterr()
         code = 0

@@ -82,8 +82,12 @@ def test_all_kinds_of_attempts_are_compared(made: list[AttemptUse]) -> None:
 
 
 def test_every_number_is_that_of_reading_the_samples(made: list[AttemptUse], read: list[AttemptUse]) -> None:
+    requeued = [use.job.key for use in made if use.job.state == "REQUEUED" or use.job.restart_count]
+    assert len(requeued) < len(made) / 3  # reading leaves out a step at their edge, in which another attempt may be
     for one, other in zip(made, read, strict=True):
         job = one.job.display_id
+        if one.job.key in requeued:
+            continue
         assert (one.findings, one.flags, one.source) == (other.findings, other.flags, other.source), job
         assert one.report.coverage == pytest.approx(other.report.coverage), job
         # a step of 5 minutes may hold the memory of the attempt before, under the same label

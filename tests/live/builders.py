@@ -278,6 +278,9 @@ class FakeMetrics:
     ) -> Iterable[Series]:
         return ()
 
+    def recorded(self) -> None:
+        return None
+
     def health(self) -> SourceHealth:
         if self.fault is not None:
             raise self.fault

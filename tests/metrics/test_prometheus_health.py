@@ -50,10 +50,10 @@ def test_series_of_our_recording_rules_are_told_by_name(case: Case) -> None:
     start = time.time() // 30 * 30 - 270
     case.write(dcgm("DCGM_FI_DEV_FB_USED", cluster="oak"), grid(10, start), [1] * 10)
     oak = case.source(cluster_label="cluster", cluster_value="oak")
-    assert oak.health().recorded == ()
+    assert oak.recorded() == ()
     recorded = {"__name__": "fullwarp:job_use:mean_4h", "hpc_job": "7"}
     case.server.write([({**recorded, "cluster": name}, grid(10, start), [0.5] * 10) for name in ("oak", "elm")])
-    assert oak.health().recorded == ("fullwarp:job_use:mean_4h",)
+    assert oak.recorded() == ("fullwarp:job_use:mean_4h",)
 
 
 def test_a_server_that_is_away_is_an_answer_not_an_error() -> None:

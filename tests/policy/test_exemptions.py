@@ -133,7 +133,7 @@ def test_the_commands_add_list_and_remove(tmp_path: Path) -> None:
     file.write_text(f'[state]\ndirectory = "{tmp_path / "state"}"\n[slurm]\nkind = "simulated"\n')
 
     def run(*words: str, code: int = 0) -> str:
-        found = CliRunner().invoke(cli.program, ["--config", str(file), "exempt", *words])
+        found = CliRunner().invoke(cli.program, ["--config", str(file), "exempt", *words], env={"COLUMNS": "140"})
         assert (found.exit_code == 0) == (code == 0), (found.output, found.exception)
         return found.stdout
 

@@ -10,7 +10,7 @@ import pytest
 
 from data.last_day import ENGINE, POWER, UTILIZATION, hours, trends
 from data.model import Device, Role, Series, Viewer, Window, WindowReading, WindowStat
-from data.queries.day import day_before
+from data.queries.day_before import day_before
 from settings import Settings
 from tests.components.snapshots import NOON, gpu
 from tests.history.small_cluster import NOON as COLLECTED

@@ -15,7 +15,7 @@ import data.queries
 from data.errors import BadRequest, NotFound
 from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer, Visibility, Window
 from data.queries import (
-    day,
+    day_before,
     finished,
     gpu_line,
     health,
@@ -45,7 +45,7 @@ PUBLIC = [
 
 PAST = NOW - timedelta(hours=1)
 ASKED = {
-    "day_before": lambda v, s: day.day_before(v, s, PAST),
+    "day_before": lambda v, s: day_before.day_before(v, s, PAST),
     "overview": lambda v, s: [live.overview(v, s), live.overview(v, s, at=PAST, filter=NodeFilter(text="gpu01"))],
     "snapshot": lambda v, s: [live.snapshot(v, s), live.snapshot(v, s, at=PAST)],
     "gpu_line": lambda v, s: [gpu_line.gpu_line(v, s, node, "0", at) for node in ("gpu01", "x") for at in (None, PAST)],

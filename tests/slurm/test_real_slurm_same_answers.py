@@ -20,6 +20,7 @@ ONLY_COMMANDS_KNOW = {
         "user_id",  # slurmdbd's JSON has no numeric user
         "exit_code",  # slurmdbd's JSON says SUCCESS 0 of a failed job: not known
         "derived_exit_code",
+        "reservation",  # 22.05 gives its number, not its name
     },
     "pending_details": {"priority_parts"},  # no sprio in slurmrestd
 }

@@ -161,9 +161,12 @@ def _places(run: GridRun, spans: Spans, pairs: Pairs, step: float) -> Iterator[t
 
 def _alone(spans: Spans, place: int, others: Sequence[int], step: float) -> tuple[bool, bool]:
     """Whether the attempt has its first and its last step under its label for itself. A requeued job's attempts have
-    one label; of an attempt that was read in an earlier pass only the count of restarts, or the state, tells."""
+    one label; of one that is read in another pass only the count of restarts, or the state, tells."""
     job, is_alone = spans.jobs[place], not any(_meet(spans, place, other, step) for other in others)
-    return is_alone and not job.restart_count, is_alone and job.state != "REQUEUED"
+    has_earlier = any(spans.start[other] < spans.start[place] for other in others)
+    has_later = any(spans.start[other] > spans.start[place] for other in others)
+    is_first, is_last = has_earlier or not job.restart_count, has_later or job.state != "REQUEUED"
+    return is_alone and is_first, is_alone and is_last
 
 
 def _meet(spans: Spans, first: int, second: int, step: float) -> bool:
