@@ -18,6 +18,7 @@ from data.slurm.commands import CommandsSource
 from data.slurm.process import run
 from data.sources import open_sources
 from settings import IdentityKind, IdentitySettings, MetricsKind, MetricsSettings, Settings, SlurmSettings
+from tests.services.slurm import wait_until
 
 CONFIG = "ClusterName             = testing\nSLURM_VERSION           = 23.02.1\n"
 NODE = "NodeName=n1 CoresPerSocket=1\n   CPUAlloc=0 CPUTot=4 Gres=gpu:2 NodeAddr=n1 State=IDLE ThreadsPerCore=1\n"
@@ -190,7 +191,7 @@ def test_a_command_that_hangs_is_killed_with_its_children(install: Install, tmp_
         slurm.nodes()
     assert time.monotonic() - started < 2
     child = int((tmp_path / "child").read_text())
-    assert not _is_running(child)
+    wait_until(lambda: not _is_running(child), 10, "the child to be gone")
 
 
 def test_the_reason_that_a_hanging_command_gave_is_kept(install: Install) -> None:
