@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from data.efficiency import gpu_hours
 from data.exemption import KeptExemption
 from data.model import Job, SourceState, Viewer
 from data.sources import Sources
@@ -122,11 +123,9 @@ def _with_jobs(row: HeldExemption, under: Sequence[tuple[JobVerdict, bool]], now
 
 def _hours(one: JobVerdict, since: datetime | None, now: datetime) -> float | None:
     elapsed = one.job.elapsed_at(now)
-    if elapsed is None or one.gpu_weight is None:
-        return None
-    if since is not None:
-        elapsed = min(elapsed, max(0.0, (now - since).total_seconds()))
-    return one.gpu_weight * elapsed / 3600.0
+    if elapsed is not None and since is not None:
+        elapsed = min(elapsed, (now - since).total_seconds())
+    return gpu_hours(elapsed, one.gpu_weight)
 
 
 def total_of(values: Iterable[float | None]) -> float | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from data.efficiency import device_weight
+from data import efficiency
 from data.errors import FullwarpError
 from data.model import SourceCondition, SourceState, Tres, Viewer
 from data.queries.history import Group, ReportQuery, report
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from policy.store.audit import AuditRow
 
 DAYS = 30
-HOUR = 3600.0
 
 
 class Ended(StrEnum):
@@ -164,20 +162,13 @@ def weight_of(allocated: Tres) -> float | None:
     """GPUs by their types as Slurm names them; those without a type are whole."""
     if allocated.gpus is None:
         return None
-    typed = sum(count * device_weight(kind, kind).value for kind, count in allocated.gpus_by_type.items())
+    typed = sum(count * efficiency.device_weight(kind, kind).value for kind, count in allocated.gpus_by_type.items())
     return typed + max(0, allocated.gpus - sum(allocated.gpus_by_type.values()))
 
 
 def saved_gpu_hours(row: TakenAct, share: float) -> float | None:
     """Of one cancellation; None where the GPUs, the time limit or the elapsed time are not known."""
-    return hours_saved(row.gpu_weight, row.elapsed_seconds, row.time_limit_seconds, share)
-
-
-def hours_saved(gpus: float | None, elapsed: float | None, limit: float | None, share: float) -> float | None:
-    """GPU-hours that a cancel after `elapsed` seconds saves, if such jobs run for `share` of their `limit`."""
-    if limit is None or elapsed is None or gpus is None or math.isinf(limit):
-        return None
-    return gpus * max(0.0, share * limit - elapsed) / HOUR
+    return efficiency.saved_gpu_hours(row.gpu_weight, row.time_limit_seconds, row.elapsed_seconds, share=share)
 
 
 def savings_of(rows: Iterable[TakenAct], since: datetime, until: datetime, share: float) -> Savings:

@@ -8,13 +8,12 @@ from datetime import datetime
 
 import numpy as np
 
+from data.efficiency.hours import HOUR
 from policy.model import Doubt
 from policy.rules import Exemption, Rule, covers, exemption_of, may_be_interactive
 from policy.whatif.climb import Climbed, Ways, climb
 from policy.whatif.seen import LOW, seen
 from policy.whatif.timelines import Ints, PastJob, Timelines, why_apart
-
-HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+from data.efficiency import saved_gpu_hours
 from policy.rules import Rule
-from policy.taken import hours_saved
 from policy.whatif.model import Amount, FalseAlarm, Outcome, UserHit
 from policy.whatif.replay import Hit
 from policy.whatif.timelines import PastJob
@@ -43,7 +43,8 @@ def outcome_of(rule: Rule, hits: Sequence[Hit], share: float) -> Outcome:
 
 def saved_of(hit: Hit, share: float) -> float | None:
     """GPU-hours that the cancel of this attempt saves; None where they are not known."""
-    return hours_saved(hit.past.gpu_weight, hit.climbed.cancelled, hit.past.job.time_limit_seconds, share)
+    past = hit.past
+    return saved_gpu_hours(past.gpu_weight, past.job.time_limit_seconds, hit.climbed.cancelled, share=share)
 
 
 def users_of(hits: Iterable[Hit], share: float) -> tuple[UserHit, ...]:
