@@ -191,17 +191,15 @@ def _best(cases: Table, most: int) -> Table:
 def _unread(rows: Table) -> Table:
     import ibis
 
-    is_damaged = rows.flags.contains(DAMAGED_SUMMARY).fill_null(False)
-    nothing = (rows.gpu_hours_allocated > 0) & ~(rows.gpu_hours_measured.fill_null(0.0) > 0)
-    found = rows.filter(is_damaged | nothing)
+    marked = rows.mutate(is_damaged=rows.flags.contains(DAMAGED_SUMMARY).fill_null(False))
+    nothing = (marked.gpu_hours_allocated > 0) & ~(marked.gpu_hours_measured.fill_null(0.0) > 0)
+    found = marked.filter(marked.is_damaged | nothing)
     return found.select(
         "user",
         job_id=found.display_id,
         ended_at=found.end_time,
         gpu_hours=found.gpu_hours_allocated,
-        why=found.flags.contains(DAMAGED_SUMMARY)
-        .fill_null(False)
-        .ifelse(ibis.literal("its summary is damaged"), ibis.literal("its GPUs were not measured")),
+        why=found.is_damaged.ifelse(ibis.literal("its summary is damaged"), ibis.literal("its GPUs were not measured")),
     ).order_by([ibis.desc("gpu_hours"), "job_id"])
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from data.metrics.registry import METRICS
 from data.queries.history.measures import PLAUSIBLE
 from data.queries.history.narrowing import GIB
 
 Expression = Any
 Rows = Any
 _HOUR = 3600.0
-# GR of a slice at or below this is idle.
-_IDLE_GR = 0.001
+UTIL, GR = "gpu_utilization", "graphics_engine_activity"
 
 
 class Unit(StrEnum):
@@ -44,8 +44,12 @@ def _gpu_hours(rows: Rows) -> Expression:
     return (rows.gpu_count > 0).ifelse(rows.gpu_hours_allocated, None)
 
 
+def _has_gpus_measured(rows: Rows) -> Expression:
+    return rows.gpu_hours_measured > 0
+
+
 def _measured_gpu_hours(rows: Rows) -> Expression:
-    return (rows.gpu_hours_measured > 0).ifelse(rows.gpu_hours_measured, None)
+    return _has_gpus_measured(rows).ifelse(rows.gpu_hours_measured, None)
 
 
 def _core_hours(rows: Rows) -> Expression:
@@ -67,12 +71,23 @@ def _unused_core_hours(rows: Rows) -> Expression:
     return (_measured_core_hours(rows) - rows.cpu_seconds / _HOUR).clip(lower=0.0)
 
 
+def _where(is_known: Callable[[Rows], Expression], hours: Callable[[Rows], Expression]) -> Callable[[Rows], Expression]:
+    """The hours of the jobs of which that is known by which they are judged."""
+    return lambda rows: is_known(rows).ifelse(hours(rows), None)
+
+
+def _has_each_gpu_measured(rows: Rows) -> Expression:
+    """Slurm's accounting has one mean for all GPUs of a job, which tells of none of them."""
+    known = rows.devices.filter(lambda device: device[UTIL].notnull() | device[GR].notnull())
+    return known.length() > 0
+
+
 def _zero_hours(rows: Rows) -> Expression:
     """Hours of the devices that did nothing during the whole job, slices by weight."""
 
     def did_nothing(device: Expression) -> Expression:
-        by_gr = device["gpu_utilization"].isnull() & (device["graphics_engine_activity"] <= _IDLE_GR)
-        return (device["gpu_utilization"] == 0) | by_gr
+        by_gr = device[UTIL].isnull() & (device[GR] <= METRICS[GR].idle_epsilon)
+        return (device[UTIL] == 0) | by_gr
 
     weights = rows.devices.filter(did_nothing).map(lambda device: device["weight"].fill_null(1.0))
     return (weights.sums() * rows.elapsed_seconds / _HOUR).fill_null(0.0)
@@ -121,7 +136,7 @@ _ROWS = (
         "Check that the program selects the GPU, that its libraries are not built for CPUs only, and that it starts "
         "one process for each GPU; or ask for fewer GPUs.",
         _zero_hours,
-        _measured_gpu_hours,
+        _where(_has_each_gpu_measured, _measured_gpu_hours),
     ),
     WasteKind(
         "low_gpu_utilization",
@@ -148,7 +163,7 @@ _ROWS = (
         GPU,
         "Ask for a MIG slice or a smaller GPU; the job's page has the #SBATCH lines.",
         _with("too_powerful", _gpu_hours),
-        _gpu_hours,
+        _where(_has_gpus_measured, _gpu_hours),
     ),
     WasteKind(
         "cores_per_gpu",
@@ -166,7 +181,7 @@ _ROWS = (
         GPU,
         "Ask for less memory per GPU; the job's page has the #SBATCH lines.",
         _with("memory_per_gpu", _gpu_hours),
-        _gpu_hours,
+        _where(lambda rows: rows.memory_used_bytes.notnull(), _gpu_hours),
     ),
     WasteKind(
         "fragmented",
@@ -220,7 +235,7 @@ _ROWS = (
         CORE,
         "Ask for one core, or start the program's parallel mode.",
         _with("serial", _core_hours),
-        _core_hours,
+        _measured_core_hours,
     ),
     WasteKind(
         "unused_nodes",
@@ -229,7 +244,7 @@ _ROWS = (
         CORE,
         "Start the program with srun or mpirun on all nodes, or ask for fewer.",
         _with("unused_nodes", _all_core_hours),
-        _all_core_hours,
+        _where(lambda rows: rows.cpu_seconds.notnull(), _all_core_hours),
     ),
 )
 WASTE_KINDS = {row.id: row for row in _ROWS}

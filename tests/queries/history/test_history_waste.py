@@ -48,7 +48,14 @@ def test_each_kind_adds_up_what_it_says(tmp_path: Path) -> None:
         [
             Attempt(1, 0, 10, gpus=4, used=0.2, more={"devices": devices(0.8, 0.0, 0.0, None)}),
             Attempt(2, 0, 10, gpus=2, used=1.0, more={"devices": devices(1.0, 1.0)}, findings=("fragmented",)),
-            Attempt(3, 0, 10, gpus=1, findings=("too_powerful", "cores_per_gpu", "memory_per_gpu")),
+            Attempt(
+                3,
+                0,
+                10,
+                gpus=1,
+                findings=("too_powerful", "cores_per_gpu", "memory_per_gpu"),
+                more={"memory_used_bytes": GIB},
+            ),
             Attempt(4, 0, 10, **cpu, more={"cpu_seconds": 36_000.0}, findings=("serial", "cpu_fragmented")),
             Attempt(
                 5,
@@ -56,7 +63,7 @@ def test_each_kind_adds_up_what_it_says(tmp_path: Path) -> None:
                 10,
                 **cpu,
                 findings=("unused_nodes",),
-                more={"memory_used_bytes": GIB, "memory_allocated_bytes": 5 * GIB},
+                more={"memory_used_bytes": GIB, "memory_allocated_bytes": 5 * GIB, "cpu_seconds": 18_000.0},
             ),
             Attempt(6, 0, 10, **cpu, more={"time_limit_seconds": 180_000.0}),
             Attempt(7, 0, 10, gpus=2, used=1.0, more={"time_limit_seconds": 72_000.0, "gpu_weight": 2.0}),
@@ -64,23 +71,36 @@ def test_each_kind_adds_up_what_it_says(tmp_path: Path) -> None:
     )
     amounts = {kind: (one.amount, one.whole, one.jobs, one.judged) for (kind, _), one in found(report).items()}
     assert amounts == {
-        "zero_gpu_hours": (20.0, 90.0, 1, 4),
+        "zero_gpu_hours": (20.0, 60.0, 1, 2),
         "low_gpu_utilization": (32.0 + 5.0, 90.0, 2, 4),
-        "low_cpu_utilization": (70.0, 80.0, 1, 1),
+        "low_cpu_utilization": (70.0 + 75.0, 160.0, 2, 2),
         "too_powerful": (10.0, 90.0, 1, 4),
         "cores_per_gpu": (10.0, 90.0, 1, 4),
-        "memory_per_gpu": (10.0, 90.0, 1, 4),
+        "memory_per_gpu": (10.0, 10.0, 1, 1),
         "fragmented": (20.0, 90.0, 1, 4),
         "cpu_fragmented": (80.0, 240.0, 1, 3),
         "gpu_time_limit": (20.0, 40.0, 1, 1),
         "cpu_time_limit": (320.0, 400.0, 1, 1),
         "excess_memory": (40.0, 50.0, 1, 1),
-        "serial": (80.0, 240.0, 1, 3),
-        "unused_nodes": (80.0, 960.0, 1, 7),
+        "serial": (80.0, 160.0, 1, 2),
+        "unused_nodes": (80.0, 160.0, 1, 2),
     }
     assert [one.kind for one in report.rows] == list(ALL)
     (job,) = found(report)[("zero_gpu_hours", "alice")].examples
     assert (job.job_id, job.gpus, job.amount, job.share, job.ended_at) == ("1", 4, 20.0, 0.5, at(10))
+
+
+def test_a_job_of_which_that_is_not_known_by_which_it_is_judged_counts_in_no_part_of_it(tmp_path: Path) -> None:
+    of_all = {"devices": devices(None, None), "cpu_seconds": None}  # one mean of all GPUs, as Slurm's accounting has
+    findings = ("too_powerful", "memory_per_gpu", "serial", "unused_nodes")
+    attempts = [
+        Attempt(1, 0, 10, gpus=2, used=0.3, more=of_all, findings=findings),
+        Attempt(2, 0, 10, gpus=2, used=None, more=of_all, findings=findings),
+        Attempt(3, 0, 10, gpus=0, used=None, more=of_all, findings=findings),
+    ]
+    kinds = ("zero_gpu_hours", *findings)
+    report = answered(tmp_path, attempts, kinds=kinds)
+    assert [(one.kind, one.whole, one.judged) for one in report.rows] == [("too_powerful", 20.0, 1)]
 
 
 def test_an_idle_slice_counts_by_its_weight_and_by_gr(tmp_path: Path) -> None:
