@@ -22,13 +22,15 @@ class Commenter:
     """Writes to running jobs, by the way that Slurm is read; needs an operator's rights."""
 
     def __init__(self, settings: SlurmSettings, scheduler: SchedulerSource) -> None:
-        self._scheduler = scheduler
+        self._settings, self._scheduler = settings, scheduler
         self._commands = CommandClient(settings)
         self._rest = ActingRest(settings) if settings.kind is SlurmKind.REST else None
 
     def comment(self, job: Job, text: str) -> bool:
         """Set the AdminComment of a running job, in place of an earlier one of ours; False where anything else stands
         there, such as a job's summary: that is kept. Raises Refused."""
+        if self._settings.kind is SlurmKind.SIMULATED:
+            raise Refused("jobs of the simulated cluster have no comments")
         wanted = cancel_id(job)
         if wanted is None:
             raise Refused(f"it cannot be told what Slurm calls job {job.display_id}")

@@ -14,7 +14,7 @@ from policy.actions.addresses import Addresses
 from policy.actions.cancel import Canceller
 from policy.actions.comment import Commenter
 from policy.actions.mail import Mailer
-from policy.actions.outcome import Refused
+from policy.actions.outcome import Refused, Unsettled
 from policy.actions.webhook import Webhook
 from policy.decide import Act
 from policy.notices import ActKey, Following, groups_of, notice_for, staff_notice
@@ -63,12 +63,13 @@ class Acts:
             self._commenter.comment(act.job, f"{act.action} {when} (step {act.step} of the rule {act.rule})")
 
     def tell_staff(self, lines: Sequence[str], reference: str, now: datetime) -> None:
-        """Tell mail.staff, and the webhook, what went wrong. Refused where neither took it."""
+        """Tell mail.staff, and the webhook, what went wrong. Refused where it is not known that one of them took it:
+        told twice is better than never."""
         refused = []
         for tell in (self._mail_staff, self._tell_chat):
             try:
                 return tell(lines, reference, now)
-            except Refused as err:
+            except (Refused, Unsettled) as err:
                 refused.append(str(err))
         raise Refused("; ".join(refused))
 

@@ -15,6 +15,7 @@ import pytest
 
 from data.model import Job
 from policy.actions.cancel import Canceller
+from policy.actions.comment import Commenter
 from policy.actions.outcome import Refused, Unsettled
 from policy.actions.outward import Acts
 from policy.actions.webhook import Webhook
@@ -128,9 +129,11 @@ def test_what_became_of_the_job_decides_whether_it_was_cancelled(
 
 
 def test_jobs_of_the_simulated_cluster_are_refused() -> None:
-    job = make_job(1)
+    job, settings = make_job(1), SlurmSettings.model_validate({"kind": "simulated"})
     with pytest.raises(Refused, match="simulated"):
-        Canceller(SlurmSettings.model_validate({"kind": "simulated"}), Scheduler(job, "RUNNING")).cancel(job, "1")  # type: ignore[arg-type]
+        Canceller(settings, Scheduler(job, "RUNNING")).cancel(job, "1")  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="simulated"):
+        Commenter(settings, Scheduler(job, "RUNNING")).comment(job, "warn")  # type: ignore[arg-type]
 
 
 def test_a_chat_gets_plain_text_in_slacks_json(server: Server, tmp_path: Path) -> None:
@@ -191,6 +194,14 @@ def test_staff_are_told_by_mail_and_chat_or_by_the_one_that_works(mail_inbox: In
         acts_of(mail_inbox, server, staff=["sam@example.org"]).tell_staff(lines, "s3", NOW)
     with pytest.raises(Refused, match=r"mail.staff is empty; no webhook is set"):
         acts_of(mail_inbox).tell_staff(lines, "s4", NOW)
+
+
+def test_staff_whose_mail_may_not_have_arrived_are_told_by_the_chat_too(mail_inbox: Inbox, server: Server) -> None:
+    mail_inbox.at_data = "cut"
+    acts_of(mail_inbox, server, staff=["sam@example.org"]).tell_staff(["x"], "s1", NOW)
+    assert len(server.asked) == 1
+    with pytest.raises(Refused, match="before the mail server's answer"):
+        acts_of(mail_inbox, staff=["sam@example.org"]).tell_staff(["x"], "s2", NOW)
 
 
 def test_the_chat_hears_what_was_done_by_user_and_rule(mail_inbox: Inbox, server: Server) -> None:
