@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from data.errors import SettingsError
 from data.queries.history.waste import Waste
 from data.state.store import StateStore
 from policy.actions.addresses import Addresses
@@ -54,7 +55,7 @@ class FindingsPost:
             try:
                 self._mail(user, mine, plan)
                 mailed |= {user: mine} if mine else {}
-            except Refused as err:
+            except (Refused, SettingsError) as err:
                 failed[user] = str(err)
                 self._give_back(user, mine, told)
             except Unsettled as err:

@@ -251,6 +251,15 @@ def test_an_unknown_address_is_said_to_staff(mail_inbox: Inbox, store: StateStor
     assert sent(mail_inbox, store, waste(), staff=[]).faults == ("mail.staff is empty, so nobody of them reads this",)
 
 
+def test_a_template_that_cannot_be_filled_for_a_user_leaves_them_untold(
+    mail_inbox: Inbox, store: StateStore, tmp_path: Path
+) -> None:
+    (tmp_path / "findings.txt.j2").write_text("{{ {'bob': 'hello'}[user] }}")
+    end = sent(mail_inbox, store, waste(), waste("bob"), templates=tmp_path)
+    assert [fault.split(":")[0] for fault in end.faults] == ["alice"] and "findings.txt.j2" in end.faults[0]
+    assert [user for user, _ in told_before(store)] == ["bob"]
+
+
 def test_without_a_mail_server_nobody_is_taken_as_told(mail_inbox: Inbox, store: StateStore) -> None:
     with pytest.raises(Refused, match="localhost:1"):
         sent(mail_inbox, store, waste(), port=1)
