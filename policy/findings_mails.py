@@ -14,6 +14,7 @@ from data.queries.history.waste_kinds import WASTE_KINDS, Unit
 from data.words import clean, count, duration, number, percent
 from policy.findings_plan import Plan, Told
 from policy.letters import check_letter, letter
+from policy.notice_values import day_words, moment_words, shortened, site_of
 from settings import Settings
 
 FINDINGS, STAFF_FINDINGS = "findings", "staff_findings"
@@ -110,7 +111,7 @@ def staff_values(plan: Plan, settings: Settings, now: datetime) -> dict[str, Any
         {
             "id": one.job_id,
             "user": clean(one.user or "not told"),
-            "ended": _day(one.ended_at, zone),
+            "ended": day_words(one.ended_at, zone),
             "amount": amount_words(one.gpu_hours, Unit.GPU_HOURS),
             "why": one.why,
         }
@@ -149,11 +150,11 @@ def _common(report: WasteReport, settings: Settings, now: datetime) -> dict[str,
     zone = ZoneInfo(settings.site_timezone)
     mail = settings.mail
     return {
-        "site": mail.site or settings.cluster or "the cluster",
-        "since": _day(report.since, zone),
-        "until": _day(report.until, zone),
+        "site": site_of(settings),
+        "since": day_words(report.since, zone),
+        "until": day_words(report.until, zone),
         "notes": report.state.notes,
-        "now": f"{_day(now, zone)}, {now.astimezone(zone):%H:%M %Z}",
+        "now": moment_words(now, zone),
         "reply_to": mail.reply_to or mail.sender,
         "dashboard": mail.dashboard,
         "help": mail.help,
@@ -208,22 +209,17 @@ def _job_rows(waste: Waste, settings: Settings, zone: ZoneInfo) -> list[JobRow]:
 
 
 def _job_row(job: WastefulJob, waste: Waste, settings: Settings, zone: ZoneInfo) -> JobRow:
-    name, board = clean(job.name), settings.mail.dashboard
+    board = settings.mail.dashboard
     size = count(job.gpus, "GPU") if job.gpus else "GPUs not known" if job.gpus is None else ""
     cores = count(job.cores, "core") if job.cores else ""
     return JobRow(
         job.job_id,
-        name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…",
+        shortened(clean(job.name), _NAME_CHARS),
         clean(job.partition),
-        _day(job.ended_at, zone),
+        day_words(job.ended_at, zone),
         ", ".join(part for part in (size, cores) if part),
         duration(job.elapsed_seconds),
         amount_words(job.amount, WASTE_KINDS[waste.kind].unit),
         percent(job.share),
         f"{board}/jobs/{job.job_id}" if board else "",
     )
-
-
-def _day(time: datetime, zone: ZoneInfo) -> str:
-    here = time.astimezone(zone)
-    return f"{here:%a} {here.day} {here:%b}"

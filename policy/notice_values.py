@@ -12,13 +12,12 @@ from data.findings.advice import advice
 from data.metrics.registry import METRICS
 from data.words import clean, count, duration, gpu_hours, percent
 from policy.calendar import next_opening
-from policy.decide import Act, warn_only_until
+from policy.decide import Act, ActKey, warn_only_until
 from policy.ladder import Episode, EpisodeKey, due_at, next_step, take
-from policy.model import Attempt, attempt_of
+from policy.model import attempt_of
 from policy.rules import Rule, rules_of
 from settings import RuleKind, Settings, StepAction
 
-ActKey = tuple[Attempt, str, int, int]
 _NAME_CHARS, _MOST_NODES = 60, 3
 
 
@@ -97,7 +96,7 @@ def notice_values(
     soonest = min(nexts, key=lambda one: one.at, default=None)
     return {
         "user": clean(first.job.user or ""),
-        "site": settings.mail.site or settings.cluster or first.job.cluster or "the cluster",
+        "site": site_of(settings, first.job.cluster),
         "rule": rule.name,
         "kind": rule.kind.value,
         "action": first.action.value,
@@ -147,8 +146,23 @@ def _clause(action: StepAction, jobs: int) -> str:
 
 def moment_words(time: datetime, zone: ZoneInfo) -> str:
     """A clock time that can be read days later and elsewhere: Tue 10 Mar, 14:30 CET."""
+    return f"{day_words(time, zone)}, {time.astimezone(zone):%H:%M %Z}"
+
+
+def day_words(time: datetime, zone: ZoneInfo) -> str:
+    """Tue 10 Mar."""
     here = time.astimezone(zone)
-    return f"{here:%a} {here.day} {here:%b, %H:%M %Z}"
+    return f"{here:%a} {here.day} {here:%b}"
+
+
+def site_of(settings: Settings, cluster: str = "") -> str:
+    """What mails call the site; `cluster` is what Slurm calls it."""
+    return settings.mail.site or settings.cluster or cluster or "the cluster"
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, with a mark where some are missing."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _rule(name: str, settings: Settings) -> Rule:
@@ -157,7 +171,6 @@ def _rule(name: str, settings: Settings) -> Rule:
 
 def _row(act: Act, later: Sequence[Following], rule: Rule, settings: Settings, zone: ZoneInfo) -> JobLine:
     job, verdict = act.job, act.verdict
-    name = clean(job.name)
     nodes = [clean(node) for node in job.nodes]
     more = len(nodes) - _MOST_NODES
     measured = (
@@ -168,7 +181,7 @@ def _row(act: Act, later: Sequence[Following], rule: Rule, settings: Settings, z
     board = settings.mail.dashboard
     return JobLine(
         id=job.display_id,
-        name=name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…",
+        name=shortened(clean(job.name), _NAME_CHARS),
         partition=clean(job.partition),
         gpus="not known" if verdict.devices_allocated is None else str(verdict.devices_allocated),
         nodes=", ".join(nodes[:_MOST_NODES]) + (f" and {more} more" if more > 0 else ""),

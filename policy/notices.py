@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 
 from data.model import Job
 from data.words import clean
-from policy.decide import Act
+from policy.decide import Act, ActKey
 from policy.letters import check_letter, letter
 from policy.model import Status, Verdict
-from policy.notice_values import ActKey, Following, followings, moment_words, notice_values
+from policy.notice_values import Following, followings, moment_words, notice_values, site_of
 from policy.rules import rules_of
 from settings import RuleMode, Settings, StepAction
 
-__all__ = ["ActKey", "Following", "check_templates", "followings", "groups_of", "notice_for", "staff_notice"]
+__all__ = ["Following", "check_templates", "followings", "groups_of", "notice_for", "staff_notice"]
 
 NOTICE, STAFF = "notice", "staff"
 
@@ -52,7 +52,7 @@ def notice_for(
 
 def staff_notice(lines: Sequence[str], settings: Settings, *, reference: str, now: datetime) -> EmailMessage:
     """One mail to all of mail.staff: what went wrong, a line each."""
-    site = settings.mail.site or settings.cluster or "the cluster"
+    site = site_of(settings)
     values = {
         "site": site,
         "lines": [clean(line) for line in lines],

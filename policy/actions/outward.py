@@ -16,8 +16,8 @@ from policy.actions.comment import Commenter
 from policy.actions.mail import Mailer
 from policy.actions.outcome import Refused, Unsettled
 from policy.actions.webhook import Webhook
-from policy.decide import Act
-from policy.notices import ActKey, Following, groups_of, notice_for, staff_notice
+from policy.decide import Act, ActKey
+from policy.notices import Following, groups_of, notice_for, staff_notice
 from settings import Settings, StepAction
 
 

@@ -17,11 +17,7 @@ from policy.decide import Act
 
 def reference_of(acts: Iterable[Act]) -> str:
     """What the Message-ID is made of: the attempts, rule, episodes and step, so that the same acts give the same."""
-    keys = sorted(
-        (f"{key[0][0]} {key[0][1]} {key[0][2]} {key[0][3]} {key[0][4]} {key[1]} {key[2]} {key[3]} {act.action}")
-        for act in acts
-        for key in (act.key,)
-    )
+    keys = sorted(" ".join(map(str, (*act.key[0], *act.key[1:], act.action))) for act in acts)
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:40]
 
 
