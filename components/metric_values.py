@@ -49,7 +49,7 @@ def cell_text(name: str, value: float | None) -> str:
     size = value * form.factor
     if METRICS[name].unit == "ratio":
         return number(size, 1 if 0 < abs(size) < 9.95 else 0)
-    return number(size, form.decimals if abs(size) < 99.95 else 0)
+    return number(size, min(form.decimals, 2 if abs(size) < 9.995 else 1 if abs(size) < 99.95 else 0))
 
 
 def value_text(name: str, value: float | None) -> str:

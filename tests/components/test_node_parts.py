@@ -90,6 +90,9 @@ def test_rows_are_plain_json() -> None:
         ("power_watts", 463.4, "463"),
         ("sm_clock_hertz", 1.98e9, "1\u2009980"),
         ("nvlink_tx_bytes_per_second", 1.5e9, "1.50"),
+        ("nvlink_tx_bytes_per_second", 9.996e9, "10.0"),
+        ("nvlink_tx_bytes_per_second", 28.66e9, "28.7"),
+        ("nvlink_tx_bytes_per_second", 277.4e9, "277"),
         ("utilization_gap", -0.02, "\u22122.0"),
     ],
 )
