@@ -14,7 +14,7 @@ from data.model import Viewer
 from data.queries.day import DayKeeper
 from data.sources import Sources
 from pages._request import backing
-from tests.browser import job_cluster
+from tests.browser import job_cluster, test_browser_metrics, test_browser_nodes
 from tests.browser.test_browser_frame import nothing_serious
 from tests.browser.test_browser_overview import whole
 from tests.components.snapshots import NOON, node, snapshot
@@ -151,3 +151,17 @@ def test_paper_is_light_and_unfolded_and_the_screen_comes_back(web: Web, look: L
     assert page.locator(".fw-nav").is_hidden() and page.locator(".fw-filters").is_hidden()
     page.emulate_media(media="screen")
     expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
+
+
+@pytest.mark.parametrize(("at", "table"), [("metrics", ".fw-metrics-grid"), ("nodes/h001", ".fw-devices")])
+def test_the_widest_tables_fit_on_paper(web: Web, look: Look, at: str, table: str) -> None:
+    if at == "metrics":
+        _, page = test_browser_metrics.show(web, look)
+    else:
+        test_browser_nodes.show(web, test_browser_nodes.whole())
+        page = look().open(web.url + at, f"{table} tbody tr")
+    page.set_viewport_size({"width": 794, "height": 1000})
+    page.emulate_media(media="print")
+    box = page.locator(table).first.bounding_box()
+    assert box is not None and box["x"] + box["width"] <= 794
+    assert page.evaluate("document.documentElement.scrollWidth") <= 794
