@@ -78,8 +78,7 @@ def _body(one: Operation, made: Schemas) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            name: made.parameters[(one.name, name)] | {"description": field.description or ""}
-            for name, field in fields.items()
+            name: _schema(one, name, made) | {"description": field.description or ""} for name, field in fields.items()
         },
         "required": [name for name, field in fields.items() if field.is_required()],
         "additionalProperties": False,
@@ -89,11 +88,15 @@ def _body(one: Operation, made: Schemas) -> dict[str, Any]:
 def _parameter(one: Operation, name: str, made: Schemas) -> dict[str, Any]:
     field = one.parameters.model_fields[name]
     is_in_path = name in one.in_path
-    schema = dict(made.parameters[(one.name, name)])
-    if not is_in_path and not field.is_required() and "$ref" not in schema:
-        schema["default"] = field.default
-    found = {"name": name, "in": "path" if is_in_path else "query", "required": is_in_path, "schema": schema}
+    schema, place = _schema(one, name, made), "path" if is_in_path else "query"
+    found = {"name": name, "in": place, "required": is_in_path, "schema": schema}
     return found | ({"description": field.description} if field.description else {})
+
+
+def _schema(one: Operation, name: str, made: Schemas) -> dict[str, Any]:
+    """The form of a parameter, with its default."""
+    field, schema = one.parameters.model_fields[name], dict(made.parameters[(one.name, name)])
+    return schema if field.is_required() or "$ref" in schema else schema | {"default": field.default}
 
 
 def _problem(words: str, made: Schemas) -> dict[str, Any]:

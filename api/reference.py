@@ -27,9 +27,9 @@ beside it here. `null` is not known or not measured, never 0; `"unlimited"` is a
 |---|---|---|
 | 400 | `bad_request` | a parameter is wrong, unknown or given twice |
 | 401 | `unauthorized` | nobody is named, or the token is not valid |
+| 403 | `forbidden` | it changes something, and takes a token of cluster staff |
 | 404 | `not_found` | there is no such thing, or you may not see it: one answer for both |
 | 404 | `cannot_know` | nobody can know it: no history is kept, or a past moment that was not recorded |
-| 403 | `forbidden` | it changes something, and takes a token of cluster staff |
 | 405 | `method_not_allowed` | the address does not know the method |
 | 429 | `too_many_requests` | `Retry-After` says how many seconds to wait (`api.requests_per_minute`) |
 | 503, 504 | `source_...` | a source does not answer; its cause is told to staff only |
@@ -77,12 +77,8 @@ def _in_body(operation: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """Fields of the JSON object that is sent."""
     body = operation.get("requestBody", {"content": {}})["content"].get("application/json", {}).get("schema", {})
     for name, schema in body.get("properties", {}).items():
-        yield (
-            name,
-            _form(schema),
-            "" if name in body["required"] else "`empty`",
-            f"In the body. {schema['description']}",
-        )
+        default = "" if name in body["required"] else f"`{_default(schema.get('default'))}`"
+        yield name, _form(schema), default, f"In the body. {schema['description']}"
 
 
 def _default(value: object) -> str:

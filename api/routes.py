@@ -25,10 +25,10 @@ from api.rates import Rates
 from data.errors import BadRequest, FullwarpError
 from data.model import Viewer
 from data.sources import Sources
+from terminal.form import ZONE_HEADER
 
 BASE = "api/v1"
 FOLDER = "api/"
-ZONE_HEADER = "Fullwarp-Timezone"
 BY_TOKEN = "fullwarp_by_token"
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 
 UNLIMITED = "unlimited"
+# In which zone the server's people read the times of an answer.
+ZONE_HEADER = "Fullwarp-Timezone"
 
 
 def to_json(answer: object, *, is_indented: bool = True) -> bytes:

@@ -27,11 +27,10 @@ from data.errors import (
 )
 from policy.model import JobVerdict
 from policy.queries import VerdictList
-from terminal.form import UNLIMITED
+from terminal.form import UNLIMITED, ZONE_HEADER
 
 T = TypeVar("T")
 TIMEOUT_SECONDS = 60.0
-ZONE_HEADER = "Fullwarp-Timezone"
 _PAGE = 1000
 _ENDLESS = "time_limit_seconds"
 
