@@ -57,13 +57,15 @@ def _store(settings: Settings, facts: EnforcerFacts, now: datetime) -> Iterator[
     elif facts.last_pass is None:
         fix = ("systemctl enable --now fullwarp-enforce.timer",)
         yield Check(SUBJECT, Verdict.NOTE, "no pass that acts has ended yet", fix)
-    elif now - facts.last_pass > _LATE:
-        fix = ("systemctl status fullwarp-enforce.timer fullwarp-enforce.service",)
-        ago = duration((now - facts.last_pass).total_seconds())
-        yield Check(SUBJECT, Verdict.PROBLEM, f"the last pass that acted ended {ago} ago", fix)
     else:
-        ago = duration((now - facts.last_pass).total_seconds())
-        yield Check(SUBJECT, Verdict.OK, f"the last pass ended {ago} ago")
+        yield _last_pass(now - facts.last_pass)
+
+
+def _last_pass(age: timedelta) -> Check:
+    text = f"the last pass that acted ended {duration(age.total_seconds())} ago"
+    if age <= _LATE:
+        return Check(SUBJECT, Verdict.OK, text)
+    return Check(SUBJECT, Verdict.PROBLEM, text, ("systemctl status fullwarp-enforce.timer fullwarp-enforce.service",))
 
 
 def _mail(settings: Settings, facts: EnforcerFacts) -> Iterator[Check]:

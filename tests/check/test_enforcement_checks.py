@@ -28,7 +28,7 @@ def problems(checks: list[Check]) -> list[str]:
 def test_a_site_that_enforces_as_it_should_has_nothing_to_mend() -> None:
     found = list(enforcement(Settings.model_validate(GOOD), FINE, NOW))
     assert problems(found) == [] and found[0].text == "may act, by idle"
-    assert "the last pass ended 2 min ago" in [one.text for one in found]
+    assert "the last pass that acted ended 2 min ago" in [one.text for one in found]
 
 
 def test_nobody_hears_of_it_who_has_not_begun() -> None:
@@ -68,7 +68,10 @@ def test_store_and_mail_server_are_looked_at(tmp_path: Path, mail_inbox: Inbox) 
         note_pass(connection, NOW - timedelta(minutes=3))
     store.close()
     said = [one.text for one in enforcer_checks(settings, NOW)]
-    assert "the last pass ended 3 min ago" in said and f"mail goes through 127.0.0.1:{mail_inbox.port} (none)" in said
+    assert (
+        "the last pass that acted ended 3 min ago" in said
+        and f"mail goes through 127.0.0.1:{mail_inbox.port} (none)" in said
+    )
     (tmp_path / "enforcement.sqlite").write_bytes(b"no database" * 500)
     dead = settings.model_copy(update={"mail": settings.mail.model_copy(update={"port": 1})})
     found = problems(list(enforcer_checks(dead, NOW)))
