@@ -41,11 +41,10 @@ def parse_edge(name: str, text: str, now: datetime, zone: tzinfo = UTC) -> datet
     Raises the same, with `name` before it.
     """
     words = text.strip()
-    distance = f"-{words}"
+    if RELATIVE.fullmatch(f"-{words.lower()}"):
+        words = f"-{words}"
     try:
-        return parse_moment(distance if RELATIVE.fullmatch(distance.lower()) else words, now, zone) or now.astimezone(
-            UTC
-        )
+        return parse_moment(words, now, zone) or now.astimezone(UTC)
     except BadRequest as err:
         raise BadRequest(f"{name}: {err}", hint=err.hint) from err
 

@@ -23,8 +23,7 @@ _GONE = (GpuState.DRAINED, GpuState.DOWN)
 
 def recorded_states(directory: Path, cluster: str, since: datetime, until: datetime) -> Sequence[Recorded]:
     """Moments within (since, until], oldest first, with the nodes that were down or drained; MIG slices are left out
-    of the counts. Raises OSError for a folder that may not
-    be read."""
+    of the counts. Raises OSError for a folder that may not be read."""
     return reread(lambda: _read(directory, cluster, since, until))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def recorded_use(directory: Path, jobs: Collection[Job]) -> Mapping[AttemptKey, 
     return reread(lambda: _read(directory, {job.job_id for job in jobs}, day_of(min(ends)), day_of(max(ends))))
 
 
-def _read(directory: Path, job_ids: set[int], first: Any, last: Any) -> Mapping[AttemptKey, RecordedUse]:
+def _read(directory: Path, job_ids: set[int], first: date, last: date) -> Mapping[AttemptKey, RecordedUse]:
     wanted = pc.field("job_id").isin(sorted(job_ids)) & pc.field("utilization").is_valid()
     newest: dict[AttemptKey, dict[str, Any]] = {}
     for path in files(directory, "jobs", first, last).paths:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import CannotKnow
-from data.model import GpuPool, GpuState, Node, NodeState, Window
+from data.model import GpuPool, GpuState, Node, NodeState, Rows, Window
 from data.open_gpus import OpenGpus, counted, gone_by_step, lines, open_counts
 from tests.components.snapshots import NOON, node
 from tests.history.small_cluster import NOON as COLLECTED
@@ -68,8 +68,6 @@ def test_what_the_collector_recorded_makes_the_lines_where_slurm_forgot(tmp_path
 
 
 def _present(nodes: list[Node], at: object) -> object:
-    from data.model import Rows
-
     if at is not None:
         raise CannotKnow("only now")
     return Rows(tuple(nodes))

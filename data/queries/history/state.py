@@ -42,10 +42,9 @@ def _importing(reading: Reading) -> str | None:
 
 def _notes(reading: Reading, days: Sequence[date], damaged: int) -> tuple[str, ...]:
     notes = []
-    making = progress_words(reading.directory, reading.span.since.date())
-    importing = _importing(reading)
-    if making is not None or importing is not None:
-        notes.append(making or importing or "")
+    under_way = progress_words(reading.directory, reading.span.since.date()) or _importing(reading)
+    if under_way is not None:
+        notes.append(under_way)
     elif not days:
         notes.append("There is no history of these days. Run `fullwarp collect` to have it.")
     elif min(days) > reading.span.since.date():
