@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from data.errors import BadRequest, FullwarpError, SettingsError
 from data.exemption import KeptExemption
-from data.model import SourceCondition, SourceState
+from data.model import SourceState
 from data.sources import Sources
-from data.state.opened import OpenedState
+from data.state.opened import OpenedState, store_down
 from policy.rules import Exemption, rules_of
 from policy.simulated import is_simulated, simulated_exemptions
 from settings import PolicySettings, Settings
@@ -90,10 +90,7 @@ def exemptions_now(sources: Sources) -> KeptNow:
     try:
         return KeptNow(_active(sources.state, sources.settings, sources.clock()))
     except FullwarpError as err:
-        sources.state.failed(err)
-        kind = "sqlite" if sources.settings.state.directory is not None else "database"
-        down = SourceState(NAME, kind, SourceCondition.DOWN, error=str(err), hint=err.hint or None)
-        return KeptNow(source=down)
+        return KeptNow(source=store_down(NAME, sources.settings.state, err))
 
 
 def exemptions_for_acts(settings: Settings, opened: OpenedState, now: datetime) -> tuple[Exemption, ...]:
@@ -111,12 +108,13 @@ def exemptions_for_acts(settings: Settings, opened: OpenedState, now: datetime) 
 
 def _active(opened: OpenedState, settings: Settings, now: datetime) -> tuple[KeptExemption, ...]:
     """Nothing where no store is set, or where nothing was ever written to it."""
-    store = opened.store(settings.state)
-    if store is None or store.revision() is None:
-        return ()
-    from data.state.exemptions import active_exemptions
 
-    return active_exemptions(store, now)
+    def active(store: StateStore) -> tuple[KeptExemption, ...]:
+        from data.state.exemptions import active_exemptions
+
+        return () if store.revision() is None else active_exemptions(store, now)
+
+    return opened.read(settings.state, active) or ()
 
 
 def as_rules(rows: Iterable[KeptExemption]) -> tuple[Exemption, ...]:

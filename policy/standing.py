@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from data.errors import FullwarpError
 from data.model import SourceState
@@ -12,6 +13,9 @@ from policy.ladder import Ladders
 from policy.model import JobVerdict
 from policy.simulated import PASS, is_simulated, next_pass, simulated_ladders
 from policy.store.reading import ladders_now
+
+if TYPE_CHECKING:
+    from data.state.store import StateStore
 
 
 def standing(
@@ -28,12 +32,13 @@ def last_run(sources: Sources, now: datetime) -> datetime | None:
     if is_simulated(sources):
         return next_pass(now - PASS)
     try:
-        store = sources.enforcement.store(sources.settings.enforcement)
-        if store is None or store.revision() is None:
-            return None
-        from policy.enforcer.last_pass import last_pass
-
-        with store.connection() as connection:
-            return last_pass(connection)
+        return sources.enforcement.read(sources.settings.enforcement, _last_pass)
     except FullwarpError:
         return None
+
+
+def _last_pass(store: StateStore) -> datetime | None:
+    from policy.enforcer.last_pass import last_pass
+
+    with store.connection() as connection:
+        return last_pass(connection)

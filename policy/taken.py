@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from data import efficiency
 from data.errors import FullwarpError
-from data.model import SourceCondition, SourceState, Tres, Viewer
+from data.model import SourceState, Tres, Viewer
 from data.queries.history import Group, ReportQuery, report
 from data.queries.scope import scope_source
 from data.sources import Sources
+from data.state.opened import store_down
 from policy.simulated import is_simulated
 from policy.store.reading import NAME
 from settings import StepAction
@@ -102,7 +103,7 @@ def acts(viewer: Viewer, sources: Sources, until: datetime, days: int = DAYS) ->
     try:
         found = _rows(sources, since, until)
     except FullwarpError as err:
-        down = SourceState(NAME, "store", SourceCondition.DOWN, error=str(err), hint=err.hint or None)
+        down = store_down(NAME, sources.settings.enforcement, err)
         return ActList(since, until, source=scope_source(viewer, down))
     if found is None:
         return ActList(since, until, is_kept=False)
@@ -123,18 +124,25 @@ def are_acts_near(viewer: Viewer, sources: Sources, until: datetime, days: int =
 
 
 def _rows(sources: Sources, since: datetime, until: datetime) -> tuple[AuditRow, ...] | None:
-    """Everybody's rows, kept for half a minute; None where no store is set or none is there."""
+    """Everybody's rows; None where no store is set or none is there."""
     if is_simulated(sources):
         from policy.simulated_acts import simulated_acts
 
         end = until.replace(minute=until.minute // 5 * 5, second=0, microsecond=0)
         return sources.reports.get(("simulated acts", since.date(), end), lambda: simulated_acts(sources, since, end))
-    store = sources.enforcement.store(sources.settings.enforcement)
-    if store is None or store.revision() is None:
+    if sources.enforcement.store(sources.settings.enforcement) is None:
         return None
+    span = (sources.live.snapshot().cluster, _hour(since), _hour(until) + timedelta(hours=1))
+    rows = sources.recent.get((NAME, "acts", *span), lambda: _read(sources, *span))
+    return tuple(row for row in rows if since <= row.intended_at < until)
+
+
+def _read(sources: Sources, cluster: str, since: datetime, until: datetime) -> tuple[AuditRow, ...]:
+    """By whole hours, so that all who ask within half a minute are answered by one reading."""
     from policy.store.audit import audit_rows
 
-    return audit_rows(store, sources.live.snapshot().cluster, since, until)
+    settings = sources.settings.enforcement
+    return sources.enforcement.read(settings, lambda store: audit_rows(store, cluster, since, until)) or ()
 
 
 def _taken(row: AuditRow) -> TakenAct:

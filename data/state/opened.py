@@ -1,19 +1,22 @@
-"""The application store of one process: opened at its first use, in the process that asks (never before a fork)."""
+"""A store of one process: opened at its first use, in the process that asks (never before a fork)."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from data.errors import FullwarpError
+from data.model import SourceCondition, SourceState
 
 if TYPE_CHECKING:
     from data.state.store import Place, StateStore
 
 RETRY_SECONDS = 10.0
+Found = TypeVar("Found")
 
 
 @dataclass
@@ -34,19 +37,33 @@ class OpenedState:
             if self._failed is not None and time.monotonic() - self._failed_at < RETRY_SECONDS:
                 raise self._failed
             if self._store is None or self._pid != os.getpid():
-                self._store, self._pid = self._open(settings), os.getpid()
+                try:
+                    self._store, self._pid = self._open(settings), os.getpid()
+                except FullwarpError as err:
+                    self._failed, self._failed_at = err, time.monotonic()
+                    raise
             return self._store
 
-    def failed(self, err: FullwarpError) -> None:
-        """Remember that the store did not answer."""
-        with self._guard:
-            self._failed, self._failed_at = err, time.monotonic()
+    def read(self, settings: Place, ask: Callable[[StateStore], Found]) -> Found | None:
+        """What `ask` finds in the store, None where there is none. Raises as `store`, and what `ask` raises: then the
+        store counts as one that failed."""
+        store = self.store(settings)
+        if store is None:
+            return None
+        try:
+            return ask(store)
+        except FullwarpError as err:
+            with self._guard:
+                self._failed, self._failed_at = err, time.monotonic()
+            raise
 
     def _open(self, settings: Place) -> StateStore | None:
         from data.state.store import open_store
 
-        try:
-            return open_store(settings)
-        except FullwarpError as err:
-            self._failed, self._failed_at = err, time.monotonic()
-            raise
+        return open_store(settings)
+
+
+def store_down(name: str, settings: Place, err: FullwarpError) -> SourceState:
+    """The state of a store that does not answer."""
+    kind = "sqlite" if settings.directory is not None else "database"
+    return SourceState(name, kind, SourceCondition.DOWN, error=str(err), hint=err.hint or None)

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from data.errors import FullwarpError, SourceUnreachable
 from data.sources import Sources
+from data.state.store import StateStore
 from policy.actions.outcome import Refused
 from policy.decide import HOUR, Act, Cancelled, Decision, Situation, decide
 from policy.enforcer.cancelling import TOLD_WITHIN, cancel, comment, owes_mail, tell_cancelled
@@ -47,11 +48,11 @@ def dry_pass(sources: Sources, looking: Looking, because: str) -> PassReport:
 
 
 def _recent(sources: Sources, look: Look) -> tuple[AuditRow, ...]:
-    store = sources.enforcement.store(sources.settings.enforcement)
-    if store is None:
-        return ()
-    with store.connection() as connection:
-        return cancelled_since(connection, look.cluster, look.time - HOUR)
+    def recent(store: StateStore) -> tuple[AuditRow, ...]:
+        with store.connection() as connection:
+            return cancelled_since(connection, look.cluster, look.time - HOUR)
+
+    return sources.enforcement.read(sources.settings.enforcement, recent) or ()
 
 
 def enforce(passing: Passing) -> PassReport:

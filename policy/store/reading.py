@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from data.errors import FullwarpError
-from data.model import SourceCondition, SourceState
+from data.model import SourceState
 from data.sources import Sources
+from data.state.opened import store_down
 from policy.ladder import NO_LADDERS, Ladders
 
 NAME = "enforcement"
@@ -21,16 +22,11 @@ def ladders_now(sources: Sources, cluster: str) -> tuple[Ladders, SourceState | 
             return NO_LADDERS, None
         return sources.recent.get((NAME, cluster), lambda: _read(sources, cluster)), None
     except FullwarpError as err:
-        kind = "sqlite" if settings.directory is not None else "database"
-        return NO_LADDERS, SourceState(NAME, kind, SourceCondition.DOWN, error=str(err), hint=err.hint or None)
+        return NO_LADDERS, store_down(NAME, settings, err)
 
 
 def _read(sources: Sources, cluster: str) -> Ladders:
     from policy.store.ladders import read_ladders
 
-    store = sources.enforcement.store(sources.settings.enforcement)
-    try:
-        return NO_LADDERS if store is None else read_ladders(store, cluster)
-    except FullwarpError as err:
-        sources.enforcement.failed(err)
-        raise
+    found = sources.enforcement.read(sources.settings.enforcement, lambda store: read_ladders(store, cluster))
+    return found or NO_LADDERS

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from data.enforcement.store import ENFORCEMENT
+from data.errors import SourceUnreachable
 from data.model import Tres
 from data.sources import Sources
+from data.state.store import StateStore
 from policy.ladder import Episode
 from policy.model import attempt_of
 from policy.queries import verdict
-from policy.store.audit import Outcome, intend, settle
+from policy.store import audit
+from policy.store.audit import Outcome, audit_rows, intend, settle
 from policy.store.ladders import keep_acting_since, keep_episodes
 from policy.taken import Ended, TakenAct, acts, saved_gpu_hours, savings_of, weight_of
 from settings import EnforcementSettings, Settings, StepAction
@@ -117,6 +120,27 @@ def test_acts_are_those_that_a_viewer_may_see_the_newest_first(tmp_path: Path) -
     assert acts(STRANGER, sources, end).rows == ()
     assert acts(STAFF, sources, NOW + 1.5 * MINUTE).rows == found.rows[2:], "what came later is not of that moment"
     assert acts(STAFF, sources, NOW + timedelta(days=40)).rows == ()
+
+
+def test_many_who_ask_within_half_a_minute_read_the_audit_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources, read = with_acts(tmp_path), []
+    monkeypatch.setattr(audit, "audit_rows", lambda *given: read.append(given) or audit_rows(*given))
+    for seconds in range(3):
+        assert len(acts(STAFF, sources, NOW + timedelta(hours=1, seconds=seconds)).rows) == 4
+    assert len(read) == 1
+
+
+def test_a_store_that_failed_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    sources, asked = with_acts(tmp_path), []
+
+    def fails(store: StateStore) -> None:
+        asked.append(store)
+        raise SourceUnreachable("gone")
+
+    for _ in range(2):
+        with pytest.raises(SourceUnreachable, match="gone"):
+            sources.enforcement.read(sources.settings.enforcement, fails)
+    assert len(asked) == 1
 
 
 def test_staff_see_what_was_saved_and_why_shares_are_not_known(tmp_path: Path) -> None:
