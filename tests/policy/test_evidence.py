@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from data.errors import NotFound, SourceUnreachable
 from data.model import Series
-from policy.evidence import MOST_DEVICES, job_evidence
+from policy import evidence
+from policy.evidence import job_evidence
 from policy.queries import verdict
 from tests.live.builders import NOW, FakeMetrics, measure
 from tests.policy.test_verdict_scope import idle_everywhere
@@ -48,9 +50,14 @@ def test_a_job_that_one_may_not_see_has_no_evidence(job: str) -> None:
         job_evidence(ALICE, open_fakes(measured=with_series()), job)
 
 
-def test_of_many_devices_those_that_do_least_are_shown() -> None:
-    found = job_evidence(STAFF, open_fakes(measured=with_series()), "90211")
-    assert found.total == len(found.devices) == 8 <= MOST_DEVICES
+def test_of_many_devices_those_that_do_least_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = with_series()
+    metrics.sums_answer = [
+        replace(one, sum=one.count * 0.001 * (8 - (one.device.index or 0)), maximum=0.1) for one in metrics.sums_answer
+    ]
+    monkeypatch.setattr(evidence, "MOST_DEVICES", 1)
+    found = job_evidence(STAFF, open_fakes(measured=metrics), "90210")
+    assert (found.total, [device.name for device in found.devices]) == (2, ["GPU 3"])
 
 
 def test_metrics_that_do_not_answer_leave_the_verdict_and_say_so() -> None:

@@ -125,7 +125,7 @@ def test_what_is_measured_low_under_an_exemption_is_counted(tmp_path: Path) -> N
     (row,) = exemptions(STAFF, sources(settings)).rows
     measured = next(one for one in verdicts(STAFF, sources(settings)).verdicts if one.job.job_id == 7)
     status = next(one.measured_status for one in measured.verdicts if one.rule == "idle")
-    assert (row.jobs, row.low_jobs) == (1, int(status == "low"))
+    assert (row.jobs, row.low_jobs, status) == (1, 1, "low")
 
 
 def test_the_commands_add_list_and_remove(tmp_path: Path) -> None:
