@@ -31,6 +31,10 @@ def devices(*use: float | None, weight: float = 1.0, **fields: float) -> list[di
     ]
 
 
+def without_gpus(number: int, user: str, **more: float) -> Attempt:
+    return Attempt(number, 0, 1, gpus=0, used=None, user=user, more=more)
+
+
 def answered(
     folder: Path, attempts: Iterable[Attempt], until: float = 240, viewer: Viewer = STAFF, kinds: tuple[str, ...] = ALL
 ) -> WasteReport:
@@ -212,18 +216,12 @@ def test_job_defense_shields_unused_hours_of_time_limits(
 def test_job_defense_shields_unused_memory(reference: Path, tmp_path: Path) -> None:
     given = case(reference, "alert-excess-mem")
     attempts = [
-        Attempt(
+        without_gpus(
             number,
-            0,
-            1,
-            gpus=0,
-            used=None,
-            user=job["user"],
-            more={
-                "elapsed_seconds": job["hours"] * 3600.0,
-                "memory_used_bytes": job["used_gib"] * GIB,
-                "memory_allocated_bytes": job["alloc_gib"] * GIB,
-            },
+            job["user"],
+            elapsed_seconds=job["hours"] * 3600.0,
+            memory_used_bytes=job["used_gib"] * GIB,
+            memory_allocated_bytes=job["alloc_gib"] * GIB,
         )
         for number, job in enumerate(given["input"]["jobs"])
     ]
@@ -237,14 +235,12 @@ def test_job_defense_shields_unused_memory(reference: Path, tmp_path: Path) -> N
 def test_job_defense_shields_low_cpu(reference: Path, tmp_path: Path) -> None:
     given = case(reference, "alert-low-cpu")
     attempts = [
-        Attempt(
+        without_gpus(
             number,
-            0,
-            1,
-            gpus=0,
-            used=None,
-            user=job["user"],
-            more={"elapsed_seconds": float(job["elapsed"]), "cores": job["cores"], "cpu_seconds": job["cpu_time"]},
+            job["user"],
+            elapsed_seconds=float(job["elapsed"]),
+            cores=job["cores"],
+            cpu_seconds=job["cpu_time"],
         )
         for number, job in enumerate(given["input"]["jobs"])
     ]
