@@ -144,5 +144,10 @@ def clean(text: str) -> str:
     return "".join(char if char.isprintable() else _instead(char) for char in text)
 
 
+def one_line(text: str) -> str:
+    """Text as one line of printable characters, with single spaces: nothing in it can end a header or an argument."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
 def _instead(char: str) -> str:
     return " " if unicodedata.category(char) == "Zs" else "\N{REPLACEMENT CHARACTER}"

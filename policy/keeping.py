@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from data.errors import FullwarpError
 from data.model import Role, Viewer
+from data.queries.scope import may_see
 
 if TYPE_CHECKING:
     from data.sources import Sources
@@ -44,7 +45,7 @@ class VerdictKeeper:
             kept = self._kept
         if kept is None or viewer.is_staff:
             return kept
-        seen = tuple(one for one in kept.verdicts if viewer.may_see(one.job.user, one.job.account))
+        seen = tuple(one for one in kept.verdicts if may_see(viewer, one.job))
         return replace(kept, verdicts=seen, detail="", sources=())
 
     @property

@@ -24,6 +24,7 @@ from jinja2 import (
 )
 
 from data.errors import SettingsError
+from data.words import one_line
 from settings import MailSettings
 
 SHIPPED = Path(__file__).with_name("templates") / "mail"
@@ -60,11 +61,11 @@ def composed(
 ) -> EmailMessage:
     """A mail of these words, as `letter` makes it."""
     message = EmailMessage()
-    message["From"] = Address(display_name=_line(title), addr_spec=settings.sender)
+    message["From"] = Address(display_name=one_line(title), addr_spec=settings.sender)
     message["To"] = tuple(Address(addr_spec=address) for address in to)
     if settings.reply_to:
         message["Reply-To"] = Address(addr_spec=settings.reply_to)
-    message["Subject"] = _line(subject)[:_SUBJECT_CHARS]
+    message["Subject"] = one_line(subject)[:_SUBJECT_CHARS]
     message["Date"] = format_datetime(now)
     message["Message-ID"] = message_id(reference, settings)
     message["Auto-Submitted"] = "auto-generated"
@@ -144,11 +145,6 @@ def _environment(own: Path | None) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _line(text: str) -> str:
-    """One line of plain characters: nothing in it can end a header."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _digest(reference: str) -> str:

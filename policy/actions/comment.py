@@ -8,6 +8,7 @@ from data.errors import FullwarpError
 from data.model import Job
 from data.protocols import SchedulerSource
 from data.slurm.command_client import CommandClient
+from data.words import one_line
 from policy.actions.outcome import Refused
 from policy.actions.slurm_rest import ActingRest
 from policy.decide import cancel_id
@@ -61,5 +62,4 @@ class Commenter:
 
 
 def _line(text: str) -> str:
-    """One line of plain characters."""
-    return (PREFIX + " ".join("".join(char if char.isprintable() else " " for char in text).split()))[:_MOST_CHARS]
+    return (PREFIX + one_line(text))[:_MOST_CHARS]
