@@ -1,4 +1,4 @@
-"""Where the web app keeps what people give it: tokens of the API."""
+"""Where the web app keeps what people give it: tokens of the API and exemptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from configuration.section import Section
 
 class StateSettings(Section):
     directory: Path | None = Field(
-        None, description="Folder of the SQLite file with the tokens of the API; empty and no url = no tokens."
+        None, description="Folder of the SQLite file with tokens of the API and exemptions; empty and no url = none."
     )
     url: SecretStr = Field(
         SecretStr(""),
