@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import replace
 
 from flask import Flask, Response, request
 
+from data.csv_rows import csv_of
 from data.errors import FullwarpError
-from data.model import Job
 from data.queries.finished import FinishedRow
 from data.queries.job_list import Row, every_row
 from pages._jobs_address import parse_jobs_address
@@ -19,7 +17,6 @@ from pages._request import backing, viewer
 HEAD = ("job", "name", "user", "account", "partition", "state", "gpus", "gpus_measured", "gpus_idle",
         "gpu_utilization", "utilization_source", "elapsed_seconds", "time_limit_seconds", "wait_seconds", "nodes",
         "reason", "submit_time", "start_time", "end_time")  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def add_export(server: Flask, prefix: str) -> None:
@@ -36,19 +33,10 @@ def _export() -> Response:
     except FullwarpError as err:
         return Response(f"{err}\n", status=503, mimetype="text/plain")
     return Response(
-        csv_text(rows),
+        csv_of(HEAD, map(_values, rows)),
         mimetype="text/csv",
         headers={"Content-Disposition": 'attachment; filename="jobs.csv"', "Cache-Control": "no-store"},
     )
-
-
-def csv_text(rows: list[Row]) -> str:
-    """Rows as CSV with a head."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(HEAD)
-    writer.writerows([safe(value) for value in _values(row)] for row in rows)
-    return out.getvalue()
 
 
 def _values(row: Row) -> Iterator[object]:
@@ -59,14 +47,5 @@ def _values(row: Row) -> Iterator[object]:
     else:
         yield from (row.gpus_measured, row.gpus_idle if row.gpus_measured else None, row.utilization)
         yield from ("metrics" if row.gpus_measured else "none", row.elapsed_seconds)
-    yield from (job.time_limit_seconds, row.wait_seconds, " ".join(job.nodes), job.reason, *_times(job))
-
-
-def _times(job: Job) -> Iterator[str | None]:
-    for time in (job.submit_time, job.start_time, job.end_time):
-        yield None if time is None else time.isoformat()
-
-
-def safe(value: object) -> object:
-    """A name that a spreadsheet would run as a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    yield from (job.time_limit_seconds, row.wait_seconds, " ".join(job.nodes), job.reason)
+    yield from (job.submit_time, job.start_time, job.end_time)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from flask import Flask, Response, request
 
 from components.policy_table import fits, in_order
+from data.csv_rows import csv_of
 from data.errors import FullwarpError
-from pages._job_export import safe
 from pages._policy_address import parse_policy_address
 from pages._request import backing, viewer
 from policy.model import JobVerdict
@@ -36,22 +34,13 @@ def _export() -> Response:
         return Response(f"{err}\n", status=503, mimetype="text/plain")
     rows = [one for one in found if fits(one, asked.address.chosen)]
     headers = {"Content-Disposition": 'attachment; filename="policy.csv"', "Cache-Control": "no-store"}
-    return Response(csv_text(in_order(rows, asked.address.value("sort"))), mimetype="text/csv", headers=headers)
-
-
-def csv_text(rows: Sequence[JobVerdict]) -> str:
-    """Rows as CSV with a head."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(HEAD)
-    writer.writerows([safe(value) for value in _values(one)] for one in rows)
-    return out.getvalue()
+    text = csv_of(HEAD, map(_values, in_order(rows, asked.address.value("sort"))))
+    return Response(text, mimetype="text/csv", headers=headers)
 
 
 def _values(one: JobVerdict) -> Iterator[object]:
     job, verdict = one.job, one.verdict
     yield from (job.display_id, job.name, job.user, job.account, job.partition, one.status.value, verdict.rule)
     yield from (one.gpus, verdict.mean, verdict.coverage, verdict.devices_idle, verdict.devices_allocated)
-    yield from (verdict.wasted_gpu_hours_window, None if verdict.since is None else verdict.since.isoformat())
-    yield from (verdict.steps_taken, None if verdict.next_action is None else verdict.next_action.value)
-    yield from (None if verdict.next_at is None else verdict.next_at.isoformat(), verdict.sentence)
+    yield from (verdict.wasted_gpu_hours_window, verdict.since, verdict.steps_taken)
+    yield from (verdict.next_action, verdict.next_at, verdict.sentence)

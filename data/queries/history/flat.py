@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
+from data.csv_rows import csv_of
 from data.queries.history.groups import COLUMNS, Group
 from data.queries.history.model import Report, ReportRow
 
@@ -16,7 +15,6 @@ ABOUT = (
     *("submit_time", "start_time", "end_time"),
 )
 BEFORE = "previous_"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def flat_head(report: Report) -> tuple[str, ...]:
@@ -34,11 +32,8 @@ def flat_rows(report: Report) -> Iterator[dict[str, Any]]:
 
 def csv_text(report: Report) -> str:
     """The rows as CSV with a head; empty = not measured."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, flat_head(report))
-    writer.writeheader()
-    writer.writerows({key: _safe(value) for key, value in row.items()} for row in flat_rows(report))
-    return out.getvalue()
+    head = flat_head(report)
+    return csv_of(head, ([row[name] for name in head] for row in flat_rows(report)))
 
 
 def parquet_bytes(report: Report) -> bytes:
@@ -72,10 +67,3 @@ def _kind(name: str, pa: Any) -> Any:
         whole = pa.int64() if name in ("level", "gpu_count") else pa.string()
         return pa.timestamp("us", "UTC") if name.endswith("_time") else whole
     return pa.float64() if column.unit else pa.int64()
-
-
-def _safe(value: object) -> object:
-    """A name that a spreadsheet would run as a formula gets an apostrophe before it; times are written as ISO 8601."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from data.csv_rows import csv_of
 from data.queries.metrics.columns import COLUMNS
 from data.queries.metrics.model import MetricsRow, MetricsTable
 
@@ -29,7 +29,6 @@ HEAD = (
     "gpu_hours_estimated",
     "gpu_hours_shared",
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def flat_rows(table: MetricsTable) -> Iterator[dict[str, Any]]:
@@ -39,11 +38,7 @@ def flat_rows(table: MetricsTable) -> Iterator[dict[str, Any]]:
 
 def csv_text(table: MetricsTable) -> str:
     """The rows as CSV with a head; empty = not measured."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, HEAD)
-    writer.writeheader()
-    writer.writerows({key: _safe(value) for key, value in row.items()} for row in flat_rows(table))
-    return out.getvalue()
+    return csv_of(HEAD, ([row[name] for name in HEAD] for row in flat_rows(table)))
 
 
 def parquet_bytes(table: MetricsTable) -> bytes:
@@ -88,8 +83,3 @@ def _parts(row: MetricsRow) -> tuple[float | None, ...]:
 
 def _listed(texts: Iterable[str]) -> str:
     return "; ".join(texts)
-
-
-def _safe(value: object) -> object:
-    """A name that a spreadsheet would run as a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
