@@ -13,8 +13,8 @@ import typer
 
 from commands.asked import AsJson, Asked
 from commands.history import seconds_of
-from commands.stored import who_asks
-from data.errors import BadRequest, FullwarpError, SettingsError, SourceError
+from commands.stored import require_staff, who_asks
+from data.errors import FullwarpError, SettingsError, SourceError
 
 if TYPE_CHECKING:
     from data.check import Check
@@ -40,8 +40,7 @@ def enforce(
     """Warn and cancel jobs of low use by the site's rules. Without --act it says what would be done."""
     asked: Asked = context.obj
     settings, me = who_asks(context)
-    if me is not None and not me.is_staff:
-        raise BadRequest("only staff may look at everybody's jobs", hint="Your own: fullwarp efficiency.")
+    require_staff(me, "fullwarp efficiency")
     seconds = seconds_of(every)
     because = _why_dry(settings, act)
     if not because:

@@ -9,14 +9,13 @@ from zoneinfo import ZoneInfo
 import typer
 
 from commands.asked import AsJson, Asked
-from commands.stored import open_kept, process_user, who_asks
-from data.errors import BadRequest
+from commands.stored import open_kept, process_user, require_staff, who_asks
 
 if TYPE_CHECKING:
-    from data.model import Viewer
     from data.state.store import StateStore
     from settings import Settings
 
+OWN = "fullwarp exempt list"
 exempt = typer.Typer(
     help="Time-limited exemptions from the rules for low use.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -42,7 +41,7 @@ def add(
     from terminal.exemptions import made_line
 
     settings, me = who_asks(context)
-    _require_staff(me)
+    require_staff(me, OWN)
     now, zone = datetime.now(UTC), ZoneInfo(settings.site_timezone)
     wanted = Wanted(kind, name, parse_end("--until", until, now, zone), reason, rule)
     made = make_exemption(_open(settings, writes=True), wanted, settings.policy, process_user(), now)
@@ -65,7 +64,7 @@ def list_all(
     settings, me = who_asks(context)
     now, zone = datetime.now(UTC), ZoneInfo(settings.site_timezone)
     if ended or settings.identity.kind is IdentityKind.HEADER:
-        _require_staff(me)
+        require_staff(me, OWN)
         rows = [one for one in all_exemptions(_open(settings)) if ended or one.is_active(now)]
         return asked.screen.show(rows, lambda found, width: kept_lines(found, zone, now, width), as_json)
     view = asked.view()
@@ -83,14 +82,9 @@ def remove(
     from terminal.exemptions import ended_line
 
     settings, me = who_asks(context)
-    _require_staff(me)
+    require_staff(me, OWN)
     found = end_exemption(_open(settings), exemption_id, process_user(), datetime.now(UTC))
     context.obj.screen.tell(ended_line(found))
-
-
-def _require_staff(me: Viewer | None) -> None:
-    if me is not None and not me.is_staff:
-        raise BadRequest("only cluster staff may do this", hint="See your own: fullwarp exempt list.")
 
 
 def _open(settings: Settings, *, writes: bool = False) -> StateStore:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from commands.asked import AsJson, Asked, UserOption
-from commands.stored import who_asks
+from commands.stored import require_staff, who_asks
 from data.errors import BadRequest, SettingsError, SourceError, SourceUnreachable
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def notify(
 
     asked: Asked = context.obj
     settings, me = who_asks(context)
-    if me is not None and not me.is_staff:
-        raise BadRequest("only staff may look at everybody's jobs", hint="Your own: fullwarp report --by job.")
+    require_staff(me, "fullwarp report --by job")
     kinds, now = _kinds(settings, kind or ()), datetime.now(UTC)
     if act:
         _require_means(settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.asked import Asked
-from data.errors import NotFound, SettingsError
+from data.errors import BadRequest, NotFound, SettingsError
 
 if TYPE_CHECKING:
     from data.model import Viewer
@@ -27,6 +27,12 @@ def who_asks(context: typer.Context) -> tuple[Settings, Viewer | None]:
         return settings, None
     view = open_view(asked.config, "", is_demo=asked.is_demo)
     return view.sources.settings, view.viewer
+
+
+def require_staff(me: Viewer | None, own: str) -> None:
+    """Raise BadRequest for whom the settings name and do not call staff; `own` is the command that shows their own."""
+    if me is not None and not me.is_staff:
+        raise BadRequest("only staff may do this", hint=f"Your own: {own}.")
 
 
 def open_kept(settings: Settings, what: str, make: str, *, writes: bool = False) -> StateStore:
