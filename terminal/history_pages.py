@@ -106,7 +106,7 @@ def _digest(found: Digest, zone: tzinfo, made_at: datetime) -> dict[str, Any]:
         "bars": bars_of(found.trend),
         "standing": found.standing,
         "changes": found.changes,
-        "members": [(one.name, one.hours, one.utilization) for one in found.members[:20]],
+        "members": [(one.name, one.hours, one.hours.utilization) for one in found.members[:20]],
         "text": value_text,
         "currency": found.currency,
         "made_at": made_at.astimezone(zone),

@@ -28,6 +28,11 @@ class GpuHours:
         return self.allocated - self.measured
 
     @property
+    def utilization(self) -> float | None:
+        """Mean over the measured hours (ratio)."""
+        return self.used / self.measured if self.used is not None and self.measured > 0 else None
+
+    @property
     def wasted(self) -> float | None:
         """Measured and not used."""
         return None if self.used is None else max(0.0, self.measured - self.used)

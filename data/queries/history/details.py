@@ -145,14 +145,13 @@ def _model(by: Group, place: Place | None, about: Raw, models: Mapping[Place, se
 
 
 def _judged(sums: Sums, hours: GpuHours, metrics: Mapping[str, Measured], model: str | None, about: Raw) -> MetricRow:
-    used, measured = hours.used, hours.measured
     idle = None if hours.idle is None or not hours.idle_measured else hours.idle / hours.idle_measured
     low, high = _measured(sums, "low_share"), _measured(sums, "high_share")
     cores = sums.get("core_seconds")
     cpu = sums.get("cpu_seconds")
     return MetricRow(
         values={name: one.value for name, one in metrics.items() if name != GAP},
-        utilization=None if used is None or not measured else used / measured,
+        utilization=hours.utilization,
         idle_share=idle,
         model=gpu_model(model),
         gpu_count=about.get("gpu_count"),

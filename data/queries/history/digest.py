@@ -42,10 +42,6 @@ class Member:
     name: str
     hours: GpuHours
 
-    @property
-    def utilization(self) -> float | None:
-        return None if self.hours.used is None or not self.hours.measured else self.hours.used / self.hours.measured
-
 
 @dataclass(frozen=True, slots=True)
 class Digest:

@@ -59,7 +59,7 @@ def _hours(sums: Sums, hours: GpuHours) -> dict[str, Value]:
         "gpu_hours_not_measured": hours.not_measured,
         "gpu_hours_wasted": hours.wasted,
         "device_hours": sums.get("device_hours"),
-        "utilization": _ratio(hours.used, hours.measured),
+        "utilization": hours.utilization,
         "coverage": hours.coverage,
         "idle_coverage": hours.idle_coverage,
     }

@@ -77,8 +77,8 @@ def model_of(gpu: GpuUse) -> str:
 
 def _cells(gpu: GpuUse, report: JobReport, seconds: float) -> Mapping[str, Cell]:
     cells = {}
-    if gpu.hours is not None and gpu.hours.measured > 0 and gpu.hours.used is not None:
-        cells[UTILIZATION] = Cell(gpu.hours.used / gpu.hours.measured, gpu.hours.measured)
+    if gpu.hours is not None and gpu.hours.utilization is not None:
+        cells[UTILIZATION] = Cell(gpu.hours.utilization, gpu.hours.measured)
     for name in _PLAIN:
         cell = _sum(gpu, COLUMNS[name].metrics, report, seconds)
         if cell is not None:
