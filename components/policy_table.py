@@ -20,7 +20,6 @@ from policy.model import WORST_FIRST, JobVerdict, Status
 from policy.rules import Rule
 
 Key = Callable[[JobVerdict], Any]
-LOW_COVERAGE = 0.8
 
 COLUMNS = (
     Column("Verdict", "rule", "status", place="value", help="Opens what it stands on."),
@@ -151,7 +150,7 @@ def _cells(one: JobVerdict, rule: Rule | None, address: PolicyAddress, base: str
         html.Div([user_link(base, job.user), html.Bdi(job.account or "", className="fw-under")]),
         gpu_words(job, one.gpus),
         ratio_cell(verdict.mean, note=verdict.metric, tone="fw-over" if one.status is Status.LOW else ""),
-        _coverage(one),
+        _coverage(one, rule),
         _idle(one),
         DASH if verdict.wasted_gpu_hours_window is None else number(verdict.wasted_gpu_hours_window, 1),
         ladder(verdict, rule),
@@ -160,12 +159,12 @@ def _cells(one: JobVerdict, rule: Rule | None, address: PolicyAddress, base: str
     ]
 
 
-def _coverage(one: JobVerdict) -> Any:
+def _coverage(one: JobVerdict, rule: Rule | None) -> Any:
     share = one.verdict.coverage
     if share is None:
         return html.Span(DASH, title="not measured")
     text = number(100 * min(1.0, share))
-    if share >= LOW_COVERAGE:
+    if rule is None or share >= rule.settings.min_coverage:
         return text
     return html.Span([icon("partial", "none", label="low coverage"), text], className="fw-marked")
 

@@ -19,7 +19,7 @@ from flask import g
 from typer.testing import CliRunner
 
 import cli
-from components.policy_table import SORTS, in_order
+from components.policy_table import SORTS, in_order, verdict_table
 from components.policy_words import ladder, next_cell, when_cell
 from data.errors import SourceUnreachable
 from data.model import Role, Viewer
@@ -266,3 +266,12 @@ def test_an_enforcers_store_that_fails_is_said(web_app: Any, tmp_path: Path) -> 
     settings = Settings(enforcement=EnforcementSettings(directory=tmp_path))
     shown = page(web_app, replace(open_fakes(measured=idle_everywhere()), settings=settings))
     assert "The enforcer&#x27;s store does not answer" in shown or "The enforcer's store does not answer" in shown
+
+
+def test_coverage_is_marked_by_the_rules_own_limit() -> None:
+    address = asked().address
+    for share, least, is_marked in ((0.85, 0.8, False), (0.85, 0.9, True), (0.7, 0.6, False)):
+        policy = Settings.model_validate({"policy": {"rules": {"idle": {"min_coverage": least}}}}).policy
+        rules = {rule.name: rule for rule in rules_of(policy)}
+        shown = str(verdict_table([one(coverage=share)], rules, address, "/"))
+        assert ("low coverage" in shown) is is_marked
