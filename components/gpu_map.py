@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from components.elements import Choice, choice, panel_state, source_name, switch
 from components.map_payload import COLOR_METRICS
+from components.policy_words import WORDS
 from components.sources_banner import worst_source
 from data.metrics.registry import METRICS
 from data.model import ClusterSnapshot, GpuState
@@ -29,14 +30,7 @@ METRIC_CHOICES: tuple[Choice, ...] = (
     (ALLOCATION, "Allocation"),
     (POLICY, "Policy"),
 )
-VERDICT_WORDS = (
-    ("low", "Low"),
-    ("unknown", "Unknown"),
-    ("calculating", "Calculating"),
-    ("exempt", "Exempt"),
-    ("ok", "OK"),
-    ("none", "Not judged"),
-)
+VERDICT_WORDS = (*((status.value, word) for status, word in WORDS.items()), ("none", "Not judged"))
 STATE_WORDS: Mapping[GpuState, str] = {
     GpuState.BUSY: "Busy",
     GpuState.IDLE: "Held, idle",

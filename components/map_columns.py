@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from components.elements import short_model
+from components.policy_words import TABS
 from data.efficiency.mig import slice_profile
 from data.gpu_columns import PLACES, Floats, places
 from data.model import Gpu, Job, JoinMethod
 
 DeviceKey = tuple[str, str, str]
-VERDICTS = ("low", "unknown", "calculating", "exempt", "ok")
+VERDICTS = tuple(status.value for status in TABS)  # the most urgent first
 NOTES = (
     "UTIL says idle, another signal says busy: not judged.",
     "Shared by several jobs.",

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from components.attention import KEPT_ROWS, AttentionRow
 from components.elements import SOURCE_NAMES, age, until
-from components.policy_words import step_word
+from components.policy_words import following_step
 from data.attention import Attention, Severity
 from policy.model import JobVerdict
 
@@ -48,10 +48,10 @@ def attention_rows(
 def _low_row(one: JobVerdict, base: str) -> AttentionRow:
     verdict, job = one.verdict, one.job
     context: list[Any] = [verdict.sentence, *([f" User {job.user}."] if job.user else [])]
-    if verdict.next_action is not None and verdict.next_at is not None:
-        step = step_word(verdict.next_action, verdict.steps_taken + 1)
+    if verdict.next_at is not None:
         is_due = verdict.next_at <= one.time
-        context += [f" {step} ", *(["with the next run"] if is_due else ["in ", until(verdict.next_at, one.time)]), "."]
+        when = ["with the next run"] if is_due else ["in ", until(verdict.next_at, one.time)]
+        context += [f" {following_step(verdict)} ", *when, "."]
     href = f"{base}policy?{urlencode({'job': job.display_id})}"
     gpus = verdict.devices_low or one.gpus
     what = "GPU low" if gpus == 1 else "GPUs low"

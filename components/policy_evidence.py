@@ -10,9 +10,10 @@ from dash.development.base_component import Component
 from components.data_table import Column, data_table
 from components.elements import banner, moment, panel
 from components.history_address import go
+from components.job_charts import room_of
 from components.job_words import DASH, job_link
 from components.policy_address import PolicyAddress
-from components.policy_words import status_cell, step_word, why_words
+from components.policy_words import following_step, status_cell, why_words
 from data.words import count, duration, number, percent
 from policy.evidence import DeviceEvidence, JobEvidence
 from policy.model import Verdict
@@ -43,7 +44,7 @@ def evidence_panel(found: JobEvidence, address: PolicyAddress, base: str) -> Com
     )
     charts = [
         html.Div(_span_words(found), className="fw-chart-legend"),
-        html.Div(id="job-charts", className="fw-charts"),
+        html.Div(id="job-charts", className="fw-charts", style=room_of(len(found.devices))),
         dcc.Store(id="job-series", data=series_payload(found)),
         dcc.Store(id="job-drawn"),
     ]
@@ -72,11 +73,7 @@ def _fault() -> Component:
 
 def _row(verdict: Verdict) -> list[Any]:
     idle, held = verdict.devices_idle, verdict.devices_allocated
-    following = (
-        step_word(verdict.next_action, verdict.steps_taken + 1)
-        if verdict.next_action is not None
-        else ("reports only" if verdict.mode is RuleMode.REPORT else "none")
-    )
+    without = "reports only" if verdict.mode is RuleMode.REPORT else "none"
     return [
         verdict.rule,
         status_cell(verdict.status),
@@ -84,7 +81,7 @@ def _row(verdict: Verdict) -> list[Any]:
         DASH if verdict.coverage is None else number(100 * min(1.0, verdict.coverage)),
         DASH if idle is None else f"{number(idle)} / {'?' if held is None else number(held)}",
         number(verdict.steps_taken) if verdict.is_acted_on else DASH,
-        following,
+        following_step(verdict) or without,
         html.Span(why_words(verdict), className="fw-why"),
     ]
 
@@ -121,7 +118,7 @@ def series_payload(found: JobEvidence) -> dict[str, Any] | None:
 
 
 def _chart(one: DeviceEvidence, verdict: Verdict) -> dict[str, Any]:
-    measured = "not measured" if not one.samples else f"{count(one.samples, 'sample')}"
+    measured = "not measured" if not one.samples else count(one.samples, "sample")
     share = "" if one.coverage is None or not one.samples else f", {percent(min(1.0, one.coverage))} of those expected"
     return {
         "name": one.name,

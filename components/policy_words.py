@@ -30,7 +30,7 @@ WORDS = {
     Status.EXEMPT: "Exempt",
     Status.OK: "OK",
 }
-TABS = (Status.LOW, Status.UNKNOWN, Status.CALCULATING, Status.EXEMPT, Status.OK)
+TABS = tuple(WORDS)
 HELP = {
     Status.LOW: "Uses its GPUs less than the rule asks for.",
     Status.UNKNOWN: "Not judged: what was measured does not suffice or disagrees. Never acted on.",
@@ -67,7 +67,8 @@ def ladder(verdict: Verdict, rule: Rule | None) -> Component:
         return html.Span("–", title="No ladder counts here.")
     taken = verdict.steps_taken
     marks = [_mark(step.action, number, taken, verdict) for number, step in enumerate(rule.steps)]
-    said = f"{taken} of {len(rule.steps)} steps taken, {next_words(verdict, rule).lower() or 'nothing follows'}"
+    after = following_step(verdict).lower()
+    said = f"{taken} of {len(rule.steps)} steps taken, {f'next: {after}' if after else 'nothing follows'}"
     return html.Span(marks, className="fw-ladder", role="img", title=said, **{"aria-label": said})
 
 
@@ -77,11 +78,9 @@ def _mark(action: StepAction, number: int, taken: int, verdict: Verdict) -> Comp
     return html.Span(className=f"fw-step fw-step-{shape} fw-step-{state}")
 
 
-def next_words(verdict: Verdict, rule: Rule | None) -> str:
-    """What follows if the job stays low, as "next: Warning 2"; "" for nothing."""
-    if verdict.next_action is None:
-        return ""
-    return f"next: {step_word(verdict.next_action, verdict.steps_taken + 1)}"
+def following_step(verdict: Verdict) -> str:
+    """What follows if the job stays low, as "Warning 2"; "" for nothing."""
+    return "" if verdict.next_action is None else step_word(verdict.next_action, verdict.steps_taken + 1)
 
 
 def next_cell(verdict: Verdict, *, is_suspended: bool = False) -> Any:
@@ -89,9 +88,7 @@ def next_cell(verdict: Verdict, *, is_suspended: bool = False) -> Any:
     if verdict.status is Status.LOW:
         if verdict.next_action is StepAction.CANCEL:
             return html.Span([icon("bad", "bad"), "Cancel"], className="fw-marked fw-text-bad")
-        if verdict.next_action is not None:
-            return step_word(verdict.next_action, verdict.steps_taken + 1)
-        return "Reports only" if verdict.mode is RuleMode.REPORT else "None left"
+        return following_step(verdict) or ("Reports only" if verdict.mode is RuleMode.REPORT else "None left")
     if verdict.status is Status.OK:
         return html.Span("–", title=verdict.sentence)
     if verdict.status is Status.CALCULATING and not is_suspended:
