@@ -97,7 +97,7 @@ def policy_page(view: PolicyView, *, refresh_seconds: float, past: Sequence[Comp
     ]
     return html.Div(
         [
-            html.Div(head, className="fw-head fw-policy-head"),
+            html.Div(head, className="fw-head"),
             html.Div(parts.banner, id="policy-banner"),
             html.Div(parts.evidence, id="policy-open"),
             html.Div(parts.verdicts, id="policy-verdicts"),

@@ -36,7 +36,8 @@
     return part && summary ? [location.pathname, part.id, words(summary)].join("|") : "";
   }
   document.addEventListener("toggle", function (event) {
-    if (event.target.tagName === "DETAILS" && event.target.isConnected) folds[foldKey(event.target)] = event.target.open;
+    var key = event.target.tagName === "DETAILS" && event.target.isConnected ? foldKey(event.target) : "";
+    if (key) folds[key] = event.target.open;
   }, true);
   function refold(added) {
     if (!added.querySelectorAll) return;
