@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from policy.findings_plan import Plan
     from settings import Settings
 
+LONGEST = 366.0
+
 
 def register(commands: typer.Typer) -> None:
     commands.command()(notify)
@@ -39,11 +41,12 @@ def notify(
     settings, me = who_asks(context)
     require_staff(me, "fullwarp report --by job")
     kinds, now = _kinds(settings, kind or ()), datetime.now(UTC)
+    since = now - timedelta(days=_days(settings, days))
     if act:
         _require_means(settings)
     store = _store(settings, writes=act)
     try:
-        found = _plan(settings, me, store, kinds, frozenset(user or ()), days, now)
+        found = _plan(settings, me, store, kinds, frozenset(user or ()), since, now)
         sent = _send(settings, store, found, now) if act and store is not None else None
     finally:
         if store is not None:
@@ -61,7 +64,7 @@ def _plan(
     store: StateStore | None,
     kinds: tuple[str, ...],
     users: frozenset[str],
-    days: float,
+    since: datetime,
     now: datetime,
 ) -> Plan:
     """What is due. With the settings of a server, who may read its history asks as staff."""
@@ -74,7 +77,6 @@ def _plan(
     sources = open_sources(settings)
     if sources.demo_history is not None:
         sources.demo_history.is_patient = True
-    since = now - timedelta(days=days or settings.notify.days)
     viewer = me or Viewer("fullwarp", Role.STAFF)
     report = waste(viewer, sources, since, now, kinds, settings.notify.jobs, users)
     return plan(report, settings.notify, told_before(store), now)
@@ -88,6 +90,14 @@ def _send(settings: Settings, store: StateStore, found: Plan, now: datetime) -> 
         return FindingsPost(settings, store, now).send(found)
     except Refused as err:
         raise SourceUnreachable(f"nobody was mailed: {err}", hint="See [mail]; the next run tries again.") from err
+
+
+def _days(settings: Settings, asked: float) -> float:
+    if asked == 0:
+        return settings.notify.days
+    if not 0 < asked <= LONGEST:
+        raise BadRequest(f"--days {asked:g} is no length of a range", hint=f"At most {LONGEST:g}; 0 = notify.days.")
+    return asked
 
 
 def _kinds(settings: Settings, asked: tuple[str, ...] | list[str]) -> tuple[str, ...]:

@@ -98,6 +98,9 @@ def test_what_fails_is_said_and_ends_with_2(run: Any, mail_inbox: Inbox) -> None
     assert code == 2 and "no such user" in out and "no such user" in err
     code, _, err = run("notify", "--kind", "nonsense")
     assert code == 2 and "zero_gpu_hours" in err
+    for days in ("nan", "inf", "-1", "367"):
+        code, out, err = run("notify", "--days", days)
+        assert (code, out) == (2, "") and f"--days {days} is no length" in err
 
 
 def test_digests_are_mailed_to_their_users(run: Any, mail_inbox: Inbox) -> None:
