@@ -43,6 +43,19 @@ class Answer:
     zone: ZoneInfo
 
 
+@dataclass(frozen=True, slots=True)
+class _Following:
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One page of verdicts."""
+
+    answer: VerdictList
+    page: _Following
+
+
 class Bearer(requests.auth.AuthBase):
     """The token alone: without this, an entry in ~/.netrc would be sent in its place."""
 
@@ -64,15 +77,14 @@ class RemoteServer:
 
     def verdicts(self) -> tuple[VerdictList, ZoneInfo]:
         """All verdicts that the token may see, page after page."""
-        answer = self._get(f"{self._base}api/v1/gpu-efficiency?limit={_PAGE}")
-        found = _as(VerdictList, answer.body.get("answer"))
-        following = answer.body["page"]["next"]
+        parts: list[_Part] = []
+        following: str | None = f"api/v1/gpu-efficiency?limit={_PAGE}"
         while following:
-            more = self._get(urljoin(self._base, following))
-            part = _as(VerdictList, more.body.get("answer"))
-            found = replace(found, verdicts=(*found.verdicts, *part.verdicts))
-            following = more.body["page"]["next"]
-        return found, answer.zone
+            answer = self._get(urljoin(self._base, following))
+            parts.append(_as(_Part, answer.body))
+            following = parts[-1].page.next
+        verdicts = tuple(one for part in parts for one in part.answer.verdicts)
+        return replace(parts[0].answer, verdicts=verdicts), answer.zone
 
     def verdict(self, job_id: str) -> tuple[JobVerdict, ZoneInfo]:
         answer = self._get(f"{self._base}api/v1/gpu-efficiency/{quote(job_id, safe='')}")

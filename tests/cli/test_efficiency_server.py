@@ -73,6 +73,7 @@ def test_the_output_is_the_same_as_beside_the_cluster(
     near = run(*words)
     assert near.exit_code == 0 and far.stdout == near.stdout
     assert "low" in far.stdout and ("unlimited" in far.stdout) == (words == ("--json",))
+    monkeypatch.setattr("terminal.remote._PAGE", 1)
     by_variables = run(*words, FULLWARP_SERVER=url, FULLWARP_TOKEN=token)
     assert by_variables.stdout == near.stdout
 
@@ -101,6 +102,7 @@ def test_a_wrong_token_is_named(remote: tuple[str, str, Flask], run: Run, token:
         (302, "", "not as Fullwarp does"),
         (200, "<html>Log in</html>", "not as Fullwarp does"),
         (200, '{"answer": {"time": "now"}, "page": {"next": null}}', "cannot be read"),
+        (200, '{"answer": {"time": "2026-03-04T12:00:00Z", "verdicts": [], "counts": {}}}', "cannot be read: page"),
         (503, '{"error": {"code": "source", "message": "Slurm is away", "hint": ""}}', "503: Slurm is away"),
     ],
 )
