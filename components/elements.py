@@ -97,6 +97,11 @@ def clear_all(target: str) -> Component:
     return html.Button("Clear all", type="button", className="fw-button fw-clear-all", **{f"data-clear-{target}": "1"})
 
 
+def try_again() -> Component:
+    """Asks for the page's data now, not only with the next tick."""
+    return html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
+
+
 def switch(
     id: str, label: str, choices: Sequence[Choice], value: str, titles: dict[str, str] | None = None
 ) -> Component:

@@ -9,7 +9,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import age, banner, panel_state
+from components.elements import age, banner, panel_state, try_again
 from components.findings import code_block
 from components.history_address import HistoryAddress, go
 from components.history_words import listed
@@ -43,8 +43,7 @@ def no_history(*, is_staff: bool, is_kept: bool) -> Component:
 def failed(err: FullwarpError, *, is_staff: bool) -> Component:
     """History is kept and does not answer."""
     lines = [str(err), err.hint] if is_staff else ["The history cannot be read now."]
-    retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
-    return panel_state("bad", "bad", "Not available", [line for line in lines if line], [retry])
+    return panel_state("bad", "bad", "Not available", [line for line in lines if line], [try_again()])
 
 
 def is_not_kept(err: FullwarpError | None) -> bool:

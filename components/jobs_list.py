@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.data_table import data_table, pager
-from components.elements import ANY, Choice, clear_all, icon, panel_state, select_filter, switch, text_filter
+from components.elements import ANY, Choice, clear_all, icon, panel_state, select_filter, switch, text_filter, try_again
 from components.job_rows import COLUMNS, table_rows
 from components.job_words import are_jobs_known, state_word
 from components.shell import frame_data
@@ -197,7 +197,7 @@ def _table(answer: ListAnswer) -> Component:
             str(found.error) if answer.is_staff else "Slurm's accounting does not answer.",
             "Running and waiting jobs are shown.",
         ]
-        return panel_state("bad", "bad", "Finished jobs are not available", lines, [_retry()])
+        return panel_state("bad", "bad", "Finished jobs are not available", lines, [try_again()])
     if found.total == 0:
         return _empty(answer)
     rows = table_rows(found.rows, show, answer.base)
@@ -216,7 +216,7 @@ def _empty(answer: ListAnswer) -> Component:
             "bad",
             "Jobs are not available",
             ["Slurm does not answer, and nothing of it is known yet."],
-            [_retry()],
+            [try_again()],
         )
     if any(answer.chosen.values()):
         clear = html.Button("Clear all filters", type="button", className="fw-button", **{"data-clear-jobs": "1"})
@@ -225,7 +225,3 @@ def _empty(answer: ListAnswer) -> Component:
     title = {Show.RUNNING: "No job is running", Show.PENDING: "No job is waiting", Show.FINISHED: "No job ended"}[show]
     whom = "on this cluster" if answer.is_staff else "among those that you may see"
     return panel_state("empty", "none", title, [f"There is none {whom} at this time."])
-
-
-def _retry() -> Component:
-    return html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})

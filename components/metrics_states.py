@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import icon, panel_state
+from components.elements import icon, panel_state, try_again
 from components.findings import code_block
 from components.metrics_answer import FILTERS, MetricsAnswer
 from components.sources_banner import ignored_banner, past_banner, sources_banner
@@ -27,14 +27,15 @@ def banners(answer: MetricsAnswer) -> list[Component]:
 def instead(answer: MetricsAnswer) -> Component | None:
     """What stands in the place of the table while there is none."""
     table, error = answer.table, answer.error
-    retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
     day = html.Button("Show 24 h", type="button", className="fw-button", **{"data-metrics-period": "24h"})
     if isinstance(error, CannotKnow):
         lines = ["Up to 24 h of the last week come from the metrics server; more needs history.", _plain(error)]
         return panel_state("empty", "none", "No history for this range", lines, [day])
     if error is not None:
         said = [str(error), error.hint] if answer.is_staff else ["The source of these numbers does not answer."]
-        return panel_state("bad", "bad", "The metrics cannot be shown now", [line for line in said if line], [retry])
+        return panel_state(
+            "bad", "bad", "The metrics cannot be shown now", [line for line in said if line], [try_again()]
+        )
     if table is not None and not table.rows:
         return _empty(answer)
     return None

@@ -19,6 +19,7 @@ from components.elements import (
     source_name,
     switch,
     text_filter,
+    try_again,
 )
 from components.feature_filter import feature_filter
 from components.node_rows import node_rows
@@ -140,9 +141,8 @@ def _instead(found: NodesAnswer) -> list[Component]:
     failing = worst_source(found.view.snapshot.sources)
     if failing is None or failing.name != "slurm":
         return [panel_state("empty", "", "No nodes", ["Slurm lists no nodes."])]
-    retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
     text = "The list of nodes comes back by itself as soon as it answers."
-    return [panel_state("bad", "bad", f"{source_name(failing)} is not available", [text], [retry])]
+    return [panel_state("bad", "bad", f"{source_name(failing)} is not available", [text], [try_again()])]
 
 
 def _filters(found: NodesAnswer) -> Component:

@@ -8,15 +8,14 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import panel_state
+from components.elements import panel_state, try_again
 from components.job_words import job_href, node_link, user_link
 from data.queries.jobs import Found
 
 
 def unavailable(page: str, title: str, lines: Sequence[str]) -> Component:
     """The page when not even the first picture could be made."""
-    retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
-    inside = panel_state("bad", "bad", title, [line for line in lines if line], [retry])
+    inside = panel_state("bad", "bad", title, [line for line in lines if line], [try_again()])
     return html.Section([html.H1(page, className="fw-sr"), inside], className="fw-panel")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import Tone, banner, icon, moment, panel_state, text_filter
+from components.elements import Tone, banner, icon, moment, panel_state, text_filter, try_again
 from components.history_address import go
 from components.policy_address import PolicyAddress
 from components.policy_evidence import evidence_panel, not_open
@@ -214,7 +214,7 @@ def _nothing(view: PolicyView, found: VerdictList) -> Component:
         lines = ["Every rule is off, so no job is judged.", "A rule is on with mode = report or act."]
         return panel_state("empty", "none", "No rule is on", lines if view.is_staff else lines[:1])
     if any(source.name == "slurm" and source.condition is SourceCondition.DOWN for source in found.sources):
-        return panel_state("bad", "bad", "Jobs are not available", ["Slurm does not answer."], [_retry()])
+        return panel_state("bad", "bad", "Jobs are not available", ["Slurm does not answer."], [try_again()])
     if not found.running_gpu_jobs:
         return panel_state("empty", "none", "No GPU job is running", ["There is nothing to judge at this time."])
     if view.is_staff:
@@ -238,7 +238,3 @@ def _exempt(view: PolicyView) -> Any:
         return ""
     answers = not any(source.name == "exemptions" for source in view.exempt.sources)
     return exemptions_panel(view.exempt, is_staff=view.is_staff, store_answers=answers)
-
-
-def _retry() -> Component:
-    return html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})

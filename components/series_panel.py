@@ -10,7 +10,7 @@ import dash_bootstrap_components as dbc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import Choice, choice, panel_state, switch
+from components.elements import Choice, choice, panel_state, switch, try_again
 from components.metric_values import cell_text, label, shown, value_text
 from data.device_lines import Line
 from data.metrics.registry import METRICS
@@ -77,8 +77,7 @@ def axis_end(found: NodeSeries) -> float:
 def series_instead(found: NodeSeries) -> list[Component]:
     """What stands in place of the charts where there is none."""
     if found.unknown:
-        retry = html.Button("Try again", type="button", className="fw-button", **{"data-try-now": "1"})
-        return [panel_state("bad", "bad", "No series", [found.unknown], [retry])]
+        return [panel_state("bad", "bad", "No series", [found.unknown], [try_again()])]
     if not found.lines:
         return [panel_state("empty", "", "No GPU on this node", ["Series are those of GPUs."])]
     if not any(line.times for line in found.lines):
