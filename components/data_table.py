@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from components.elements import icon
+from components.history_address import go
 from data.words import number
 
 DASH = "–"
@@ -105,6 +106,12 @@ def pager(total: int, offset: int, limit: int, store: str, noun: str) -> Compone
         className="fw-pager",
         **{"aria-label": "Pages of the list"},
     )
+
+
+def show_more(shown: int, total: int, href: str) -> Component:
+    """ "20 of 2 310 shown", and a link to more of them in place."""
+    said = html.Span(f"{number(shown)} of {number(total)} shown")
+    return html.Div([said, go("Show more", href, className="fw-button")], className="fw-pager")
 
 
 def _step(label: str, offset: int, store: str, *, off: bool) -> Component:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from components.data_table import show_more
 from components.elements import Tone, banner, icon, moment, panel_state, text_filter, try_again
 from components.history_address import go
 from components.policy_address import PolicyAddress
@@ -20,7 +21,7 @@ from components.policy_words import rules_line
 from components.shell import frame_data
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.model import ClusterSnapshot, SourceCondition
-from data.words import count, number
+from data.words import count
 from policy.evidence import JobEvidence
 from policy.exempted import ExemptionList
 from policy.queries import VerdictList
@@ -196,10 +197,7 @@ def _more(address: PolicyAddress, limit: int, total: int) -> list[Component]:
     following = next((step for step in MORE if int(step) > limit), None)
     if total <= limit or following is None:
         return []
-    said = html.Span(f"{number(limit)} of {number(total)} shown")
-    return [
-        html.Div([said, go("Show more", address.href(limit=following), className="fw-button")], className="fw-pager")
-    ]
+    return [show_more(limit, total, address.href(limit=following))]
 
 
 def _uncovered(found: VerdictList) -> list[Component]:

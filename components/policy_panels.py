@@ -8,10 +8,9 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.data_table import Column, data_table
+from components.data_table import Column, data_table, show_more
 from components.elements import icon, moment, panel, panel_state
 from components.findings import code_block
-from components.history_address import go
 from components.job_words import DASH, job_href, user_link
 from components.policy_address import PolicyAddress
 from components.policy_words import step_word
@@ -76,14 +75,7 @@ def acts_panel(found: ActList, address: PolicyAddress, base: str, *, share: floa
 
 def _more(found: ActList, most: int, address: PolicyAddress) -> list[Component]:
     total = len(found.rows)
-    if total <= most:
-        return []
-    said = html.Span(f"{number(most)} of {number(total)} shown")
-    return [
-        html.Div(
-            [said, go("Show more", address.href(acts=str(most * 10)), className="fw-button")], className="fw-pager"
-        )
-    ]
+    return [show_more(most, total, address.href(acts=str(most * 10)))] if total > most else []
 
 
 def _act(row: TakenAct, base: str, share: float) -> list[Any]:
@@ -127,7 +119,7 @@ def savings_panel(found: Savings) -> Component:
         ("Users with any step", _users(found.touched_users, found.users)),
     ]
     if found.unknown_jobs:
-        rows.append(("Left out", f"{count(found.unknown_jobs, 'job')} without a time limit"))
+        rows.append(("Left out", f"{count(found.unknown_jobs, 'job')} without a time limit or a known number of GPUs"))
     facts = html.Dl([html.Div([html.Dt(name), html.Dd(value)]) for name, value in rows], className="fw-pairs")
     assumed = html.P(
         [

@@ -147,6 +147,8 @@ def test_what_was_done_is_shown_with_what_it_saved(web_app: Any, tmp_path: Path)
     shown = page(web_app, sources)
     assert all(f"/jobs/{row.job}" in shown for row in found.rows) and "because" in shown
     assert "run for 50 % of its time limit" in shown and "GPU-hours saved" in shown
+    few = page(web_app, sources, acts="2")
+    assert f"2 of {len(found.rows)} shown" in few and "policy?acts=20" in few and "Show more" not in shown
     own = page(web_app, sources, ALICE)
     assert secrets_in(own) == [] and "GPU-hours saved" not in own and "Warning 1" in own
 
