@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import requests
 from pydantic import TypeAdapter, ValidationError
 
+from configuration.checks import web_address
 from data.errors import (
     BadRequest,
     FullwarpError,
@@ -107,14 +108,19 @@ class RemoteServer:
 
 def _checked(url: str) -> str:
     """The address with a slash at its end. Raises SettingsError where a token must not be sent."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise SettingsError(f"--server {url[:200]!r} is no address", hint="Such as https://fullwarp.example.org/")
+    hint = "Such as https://fullwarp.example.org/"
+    try:
+        address = web_address("http", "https")(url)
+    except ValueError as err:
+        raise SettingsError(f"--server {url[:200]!r} is no address: {err}", hint=hint) from err
+    parts = urlsplit(address)
+    if not parts.hostname:
+        raise SettingsError(f"--server {url[:200]!r} is no address: it names no server", hint=hint)
     if parts.scheme == "http" and not _is_here(parts.hostname):
         raise SettingsError(
             f"--server {url[:200]} would send the token in the open", hint="Use https://, or a server on this host."
         )
-    return url if url.endswith("/") else f"{url}/"
+    return f"{address}/"
 
 
 def _is_here(host: str) -> bool:

@@ -125,6 +125,9 @@ def test_an_answer_that_is_none_is_named_and_never_followed(run: Run, status: in
         ("http://fullwarp.example.org/", "in the open"),
         ("ftp://host/", "no address"),
         ("nonsense", "no address"),
+        ("http://[::1", "no address"),
+        ("http://127.0.0.1:x/", "no address"),
+        ("http://127.0.0.1:99999/", "no address"),
         ("http://127.0.0.1:9/", "cannot be reached"),
     ],
 )
