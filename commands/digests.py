@@ -58,10 +58,10 @@ def _readers(view: View, found: Digest) -> list[str]:
 
 def _message(view: View, found: Digest, to: str, now: datetime) -> EmailMessage:
     from policy.letters import composed
+    from policy.notice_values import site_of
     from terminal.history_pages import digest_html, digest_text
 
     mail = view.sources.settings.mail
-    site = mail.site or view.sources.settings.cluster or "the cluster"
     since, until = (moment.astimezone(view.zone) for moment in (found.query.since, found.query.until))
     span = f"{since:%Y-%m-%d} to {until:%Y-%m-%d}"
     return composed(
@@ -70,7 +70,7 @@ def _message(view: View, found: Digest, to: str, now: datetime) -> EmailMessage:
         digest_html(found, view.zone, now),
         mail,
         to=(to,),
-        title=f"GPU use on {site}",
+        title=f"GPU use on {site_of(view.sources.settings)}",
         reference=f"digest {found.by.value} {found.name} {span} {to}",
         now=now,
     )
