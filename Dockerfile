@@ -15,6 +15,7 @@ COPY commands commands
 COPY configuration configuration
 COPY pages pages
 COPY components components
+COPY chat chat
 COPY terminal terminal
 COPY policy policy
 COPY data data

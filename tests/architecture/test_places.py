@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("api", "commands", "configuration", "pages", "components", "terminal", "policy", "data")
+PACKAGES = ("api", "chat", "commands", "configuration", "pages", "components", "terminal", "policy", "data")
 MODULES = ("app", "cli", "settings", "identity")
 OURS = {*PACKAGES, *MODULES}
 MAY_IMPORT = {
@@ -59,7 +59,7 @@ def test_no_package_imports_the_top(package: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("package", ["data", "policy", "terminal"])
+@pytest.mark.parametrize("package", ["chat", "data", "policy", "terminal"])
 def test_no_web_framework_below_the_pages(package: str) -> None:
     web = ("dash", "plotly", "flask", "dash_ag_grid", "dash_bootstrap_components", "flask_caching", "werkzeug")
     found = [
