@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from configuration.api import ApiSettings
 from configuration.applications import ApplicationSettings
+from configuration.chat import ChatSettings, Delivery, ModelKind
 from configuration.checks import known_zone
 from configuration.enforcement import EnforcementSettings
 from configuration.history import HistorySettings
@@ -32,6 +33,8 @@ __all__ = [
     "ApiSettings",
     "ApplicationSettings",
     "CacheSettings",
+    "ChatSettings",
+    "Delivery",
     "DemoSettings",
     "EnforcementSettings",
     "FindingLimits",
@@ -44,6 +47,7 @@ __all__ = [
     "MailSettings",
     "MetricsKind",
     "MetricsSettings",
+    "ModelKind",
     "NotifyKindSettings",
     "NotifySettings",
     "PolicySettings",
@@ -101,6 +105,7 @@ class Settings(BaseSettings):
     state: StateSettings = StateSettings()
     enforcement: EnforcementSettings = EnforcementSettings()
     api: ApiSettings = ApiSettings()
+    chat: ChatSettings = ChatSettings()
     demo: DemoSettings = DemoSettings()
 
     @classmethod
