@@ -2,62 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from api import parameters as of
 from api.paging import FAREST, MOST_ROWS, Part, cut
 from data.errors import BadRequest, CannotKnow
 from data.exemption import KeptExemption
 from data.findings.advice import Advice, advice
-from data.model import JobFilter, NodeFilter, Viewer
+from data.model import JobFilter, NodeFilter
 from data.moment import parse_end, parse_moment
 from data.node_rows import NodeDetail, NodeList
 from data.queries import history
+from data.queries.asked import Asked, require_partitions
 from data.queries.history import FindingRow, Group, Report, ReportQuery, report_query
 from data.queries.job_report import JobAnswer, job_answer
 from data.queries.job_series import JobSeries, job_series
 from data.queries.jobs import JobPage, jobs
-from data.queries.live import ClusterStatus, overview, snapshot
+from data.queries.live import ClusterStatus, overview
 from data.queries.metrics import MetricsTable, Question, detailed_metrics
 from data.queries.node_detail import node_view
 from data.queries.nodes import nodes
-from data.sources import Sources
 from data.state.exemptions import end_exemption
 from data.state.store import StateStore
 from policy.exempted import ExemptionList, exemptions
 from policy.exemptions import Wanted, make_exemption
 from policy.model import JobVerdict
 from policy.queries import VerdictList, verdict, verdicts
-from terminal.session import require_known
 
 _NOT_OF_QUERY = {"group", "limit", "offset"}
 _MOST_FINDINGS = 1000
 # Few sizes, because each is a question of its own to the engine.
 _MOST_JOBS = (100, 1000, 10_000, 100_000, FAREST + MOST_ROWS)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Who asks, what of, and when."""
-
-    viewer: Viewer
-    sources: Sources
-    now: datetime
-
-    @property
-    def zone(self) -> ZoneInfo:
-        return ZoneInfo(self.sources.settings.site_timezone)
-
-    @property
-    def minute(self) -> datetime:
-        """The last full minute: who asks twice within it gets the same answer, and the same mark of it."""
-        return self.now.replace(second=0, microsecond=0)
-
-    def moment(self, text: str) -> datetime | None:
-        return parse_moment(text, self.now, self.zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +49,14 @@ class FindingList:
 
 def ask_status(asked: Asked, wanted: of.StatusParameters) -> ClusterStatus:
     at = asked.moment(wanted.at)
-    _require_partitions(asked, wanted.partition, at)
+    require_partitions(asked.viewer, asked.sources, wanted.partition, at)
     filter = NodeFilter(partitions=frozenset(wanted.partition)) if wanted.partition else None
     return overview(asked.viewer, asked.sources, at=at, filter=filter).status
 
 
 def ask_nodes(asked: Asked, wanted: of.NodesParameters) -> Part[NodeList]:
     at = asked.moment(wanted.at)
-    _require_partitions(asked, wanted.partition, at)
+    require_partitions(asked.viewer, asked.sources, wanted.partition, at)
     filter = NodeFilter(
         partitions=frozenset(wanted.partition),
         states=_texts(wanted.state),
@@ -107,7 +84,7 @@ def ask_jobs(asked: Asked, wanted: of.JobsParameters) -> Part[JobPage]:
         wanted.text,
     )
     at = asked.moment(wanted.at)
-    _require_partitions(asked, wanted.partition, at)
+    require_partitions(asked.viewer, asked.sources, wanted.partition, at)
     found = jobs(asked.viewer, asked.sources, filter, at, wanted.sort, wanted.limit, wanted.offset)
     return Part(found, found.total)
 
@@ -160,7 +137,7 @@ def ask_metrics(asked: Asked, wanted: of.MetricsParameters) -> Part[MetricsTable
 
 
 def ask_verdicts(asked: Asked, wanted: of.VerdictsParameters) -> Part[VerdictList]:
-    _require_partitions(asked, wanted.partition, None)
+    require_partitions(asked.viewer, asked.sources, wanted.partition, None)
     found = verdicts(asked.viewer, asked.sources)
     fitting = [one for one in found.verdicts if _fits(one, wanted)]
     return Part(replace(found, verdicts=cut(fitting, wanted.limit, wanted.offset)), len(fitting))
@@ -192,14 +169,6 @@ def _store(asked: Asked) -> StateStore:
     if found is None:
         raise CannotKnow("Nothing is kept here", hint="Set state.directory or state.url in the server's settings.")
     return found
-
-
-def _require_partitions(asked: Asked, partitions: Sequence[str], at: datetime | None) -> None:
-    """Raise BadRequest for a partition that is not there: an empty list would read as an answer."""
-    if partitions:
-        seen = snapshot(asked.viewer, asked.sources, at=at)
-        names = {name for node in seen.nodes for name in node.partitions} | {part.name for part in seen.partitions}
-        require_known("partition", partitions, names)
 
 
 def _fits(one: JobVerdict, wanted: of.VerdictsParameters) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from data.errors import BadRequest, CannotKnow, FullwarpError, NotFound, SourceError, SourceTimeout
 from data.model import Viewer
+from data.telling import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,5 @@ def status_of(err: FullwarpError) -> int:
 
 
 def failure_of(err: FullwarpError, viewer: Viewer) -> Failure:
-    """What the viewer may know of an error: addresses and causes in sources and settings are for staff."""
-    if viewer.is_staff or status_of(err) < 500:
-        return failure(err.code, str(err), err.hint)
-    return failure(err.code, "A source that this needs does not answer.", "Try again later, or ask the cluster staff.")
+    """What the viewer may know of an error; see `data.telling`."""
+    return failure(err.code, *told(err, viewer))

@@ -13,6 +13,7 @@ from api import parameters as of
 from api.paging import Paged
 from data.exemption import KeptExemption
 from data.node_rows import NodeDetail, NodeList
+from data.queries.asked import Asked
 from data.queries.history import Report
 from data.queries.job_report import JobAnswer
 from data.queries.job_series import JobSeries
@@ -34,7 +35,7 @@ class Operation:
     summary: str
     parameters: type[of.Parameters]
     answer: Any
-    ask: Callable[[by.Asked, Any], Any]
+    ask: Callable[[Asked, Any], Any]
     method: str = "GET"
 
     @property

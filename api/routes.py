@@ -15,7 +15,6 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from api.answers import answered, failed, marked
-from api.asking import Asked
 from api.document import make_document
 from api.failures import failure, failure_of, status_of
 from api.operations import OPERATIONS, Operation
@@ -24,6 +23,7 @@ from api.parameters import Parameters
 from api.rates import Rates
 from data.errors import BadRequest, FullwarpError
 from data.model import Viewer
+from data.queries.asked import Asked
 from data.sources import Sources
 from terminal.form import ZONE_HEADER
 

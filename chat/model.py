@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from data.model import Viewer
-from data.sources import Sources
+from data.queries.asked import Asked
 
-
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks, what of, and when. Every tool runs with this and sees no more than `viewer` may."""
-
-    viewer: Viewer
-    sources: Sources
-    now: datetime
+# Every tool runs with this, and sees no more than its viewer may.
+Asker = Asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from data.model import NodeFilter
     from data.queries.job_report import JobAnswer
-    from terminal.session import View
 
 SHORT_STATES = {"R": "RUNNING", "PD": "PENDING", "S": "SUSPENDED", "CG": "COMPLETING"}
 
@@ -32,12 +31,13 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the totals of the cluster and what needs attention."""
+    from data.known import require_slurm
+    from data.queries.asked import require_partitions
     from data.queries.live import overview
-    from terminal.session import require_slurm
     from terminal.status import status_lines
 
     view = context.obj.view(at)
-    _require_partitions(view, partition)
+    require_partitions(view.viewer, view.sources, partition or (), view.at)
     found = overview(view.viewer, view.sources, at=view.at, filter=_node_filter(partition))
     require_slurm(found.snapshot.sources, is_empty=not found.snapshot.nodes and not found.snapshot.jobs)
     context.obj.screen.show(found.status, lambda _, width: status_lines(found, view.zone, width), as_json)
@@ -52,14 +52,15 @@ def nodes(
     as_json: AsJson = False,
 ) -> None:
     """List the nodes with their GPUs."""
+    from data.known import require_known, require_slurm
+    from data.queries.asked import require_partitions
     from data.queries.nodes import nodes as ask
     from data.slurm.states import NODE_BUCKETS
-    from terminal.session import require_known, require_slurm
     from terminal.status import node_lines
 
     require_known("node state", [word.lower() for word in state or ()], NODE_BUCKETS)
     view = context.obj.view(at)
-    _require_partitions(view, partition)
+    require_partitions(view.viewer, view.sources, partition or (), view.at)
     found = ask(view.viewer, view.sources, _node_filter(partition, state, text), view.at)
     require_slurm(found.sources, is_empty=not found.total)
     context.obj.screen.show(found, lambda rows, width: node_lines(rows, view.zone, width), as_json)
@@ -77,16 +78,17 @@ def jobs(
     as_json: AsJson = False,
 ) -> None:
     """List running, pending and suspended jobs."""
+    from data.known import require_known, require_slurm
     from data.model import JobFilter
+    from data.queries.asked import require_partitions
     from data.queries.jobs import jobs as ask
     from data.slurm.job_states import JOB_STATES
     from terminal.jobs import job_lines
-    from terminal.session import require_known, require_slurm
 
     states = frozenset(SHORT_STATES.get(word.upper(), word.upper()) for word in state or ())
     require_known("job state", states, JOB_STATES)
     view = context.obj.view(at)
-    _require_partitions(view, partition)
+    require_partitions(view.viewer, view.sources, partition or (), view.at)
     wanted = JobFilter(states, frozenset(user or ()), frozenset(account or ()), frozenset(partition or ()))
     found = ask(view.viewer, view.sources, wanted, view.at, sort, limit)
     require_slurm(found.sources, is_empty=not found.total)
@@ -116,16 +118,6 @@ def job(
                 yield from waiting_lines(waiting(view.viewer, view.sources, job_id, view.at), view.zone)
 
     context.obj.screen.show(found, lines, as_json)
-
-
-def _require_partitions(view: View, partition: list[str] | None) -> None:
-    from data.queries.live import snapshot
-    from terminal.session import require_known
-
-    if partition:
-        seen = snapshot(view.viewer, view.sources, at=view.at)
-        names = {name for node in seen.nodes for name in node.partitions} | {part.name for part in seen.partitions}
-        require_known("partition", partition, names)
 
 
 def _node_filter(partition: list[str] | None = None, state: list[str] | None = None, text: str = "") -> NodeFilter:

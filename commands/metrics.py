@@ -43,12 +43,12 @@ def metrics(
 ) -> None:
     """Show how the GPUs were used: UTIL, SM, tensor, memory, links, and a diagnosis for each row."""
     from data.findings.advice import advice
+    from data.known import require_known
     from data.moment import parse_edge
     from data.queries.metrics import Group, Question, detailed_metrics
     from data.queries.metrics.flat import csv_text
     from data.queries.metrics.rows import SORTS
     from terminal.metrics import metric_lines
-    from terminal.session import require_known
 
     require_one_form(as_json, as_csv)
     require_known("row", [by], [group.value for group in Group])

@@ -36,8 +36,8 @@ def efficiency(
     as_json: AsJson = False,
 ) -> None:
     """Say which running jobs use their GPUs too little, and what follows."""
+    from data.known import require_slurm
     from terminal.efficiency import job_lines, list_lines
-    from terminal.session import require_slurm
 
     screen = context.obj.screen
     if job_id:

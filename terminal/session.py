@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from data.errors import BadRequest, SettingsError, SourceError, SourceUnreachable
-from data.model import Association, SourceCondition, SourceState, Viewer
+from data.errors import SettingsError, SourceError
+from data.model import Association, Viewer
 from data.moment import parse_moment
 from data.settings_file import LoadedSettings, demo_settings, load_settings
 from data.sources import Sources, open_sources
@@ -81,25 +80,3 @@ def _associations(sources: Sources) -> Sequence[Association]:
         return sources.associations()
     except SourceError:
         return ()
-
-
-def require_slurm(sources: Iterable[SourceState], *, is_empty: bool) -> None:
-    """Raise SourceUnreachable where nothing at all is known of the cluster: an empty answer would read as zeros."""
-    for source in sources:
-        if is_empty and source.name == "slurm" and source.condition is SourceCondition.DOWN:
-            raise SourceUnreachable(
-                f"Slurm does not answer, so nothing is known of the cluster: {source.error or 'no answer'}",
-                hint=source.hint or "See `fullwarp check`.",
-            )
-
-
-def require_known(kind: str, asked: Iterable[str], known: Iterable[str]) -> None:
-    """Raise BadRequest for a filter's word that nothing can have: an empty list would read as an answer.
-
-    With nothing known (the source does not answer) every word passes.
-    """
-    names = sorted(known)
-    for word in asked:
-        if names and word not in names:
-            near = get_close_matches(word, names, 3) or names[:12]
-            raise BadRequest(f"there is no {kind} {word}", hint=f"Such as {', '.join(near)}.")

@@ -15,6 +15,7 @@ import data.queries
 from data.errors import BadRequest, NotFound
 from data.model import ClusterSnapshot, JobFilter, NodeFilter, Viewer, Visibility, Window
 from data.queries import (
+    asked,
     day_before,
     finished,
     gpu_line,
@@ -45,6 +46,7 @@ PUBLIC = [
 
 PAST = NOW - timedelta(hours=1)
 ASKED = {
+    "require_partitions": lambda v, s: asked.require_partitions(v, s, (), None),
     "day_before": lambda v, s: day_before.day_before(v, s, PAST),
     "overview": lambda v, s: [live.overview(v, s), live.overview(v, s, at=PAST, filter=NodeFilter(text="gpu01"))],
     "snapshot": lambda v, s: [live.snapshot(v, s), live.snapshot(v, s, at=PAST)],

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from data.errors import BadRequest
+from data.known import require_known
 from data.model import SourceCondition, SourceState
 from data.slurm.states import NODE_BUCKETS, node_state
 from data.uses import Counts, Use
-from terminal.session import require_known
 from terminal.status import _device_columns, _states, _use_cells, source_lines
 
 
