@@ -124,3 +124,4 @@ class Turn:
     question: str
     text: str
     results: tuple[ToolResult, ...] = ()
+    usage: Usage = field(default_factory=Usage)
