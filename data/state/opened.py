@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from data.errors import FullwarpError
+from data.errors import FullwarpError, SettingsError, SourceError
 from data.model import SourceCondition, SourceState
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class OpenedState:
             return self._store
 
     def read(self, settings: Place, ask: Callable[[StateStore], Found]) -> Found | None:
-        """What `ask` finds in the store, None where there is none. Raises as `store`, and what `ask` raises: then the
-        store counts as one that failed."""
+        """What `ask` finds in the store, None where there is none. Raises as `store`, and what `ask` raises: where that
+        is a fault of the store, it counts as one that failed."""
         store = self.store(settings)
         if store is None:
             return None
         try:
             return ask(store)
-        except FullwarpError as err:
+        except (SourceError, SettingsError) as err:
             with self._guard:
                 self._failed, self._failed_at = err, time.monotonic()
             raise
