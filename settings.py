@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from configuration.api import ApiSettings
 from configuration.applications import ApplicationSettings
-from configuration.chat import ChatSettings, Delivery, ModelKind
+from configuration.chat import ChatSettings, Delivery, EmptyContent, ModelKind
 from configuration.checks import known_zone
 from configuration.enforcement import EnforcementSettings
 from configuration.history import HistorySettings
@@ -36,6 +36,7 @@ __all__ = [
     "ChatSettings",
     "Delivery",
     "DemoSettings",
+    "EmptyContent",
     "EnforcementSettings",
     "FindingLimits",
     "HistorySettings",

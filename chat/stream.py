@@ -1,0 +1,78 @@
+"""One answer of the model, gathered from the chunks of its stream. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.model import Usage
+from chat.stream_calls import CallPieces, WantedCall, leaked_calls
+from chat.stream_text import ShownText
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What came so far. Chunks of one response belong together, whatever ids they carry; whether there are calls
+    decides what follows, never the reason that the server gives for its end."""
+
+    shown: ShownText = field(default_factory=ShownText)
+    pieces: CallPieces = field(default_factory=CallPieces)
+    finish: str = ""
+    usage: Usage = field(default_factory=Usage)
+    text: str = ""
+    is_counted: bool = False
+
+    def add(self, chunk: object) -> str:
+        """Take a chunk and give the text that may be shown now."""
+        if not isinstance(chunk, dict):
+            return ""
+        self._count(chunk.get("usage"))
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        part = choice.get("delta") or choice.get("message") or {}
+        part = part if isinstance(part, dict) else {}
+        reason = choice.get("finish_reason") or part.get("finish_reason")
+        self.finish = reason if isinstance(reason, str) else self.finish
+        self.pieces.add(part.get("tool_calls"))
+        return self._show(self.shown.add(content_text(part.get("content"))))
+
+    def end(self) -> str:
+        """The stream is over: what was held back and is text, after all."""
+        rest = self.shown.rest()
+        return "" if leaked_calls(rest) else self._show(rest)
+
+    def _show(self, text: str) -> str:
+        self.text += text
+        return text
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text may lack its end: the server says so, or it ended without saying anything."""
+        return self.finish in ("length", "content_filter") or (not self.finish and not self.is_counted)
+
+    @property
+    def calls(self) -> tuple[WantedCall, ...]:
+        return self.pieces.wanted()
+
+    @property
+    def leaked(self) -> tuple[WantedCall, ...]:
+        """Calls that came as text."""
+        return leaked_calls(self.shown.rest())
+
+    def _count(self, usage: object) -> None:
+        if isinstance(usage, dict):
+            self.is_counted = True
+            self.usage = Usage(_count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int | None:
+    value = usage.get(name)
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def content_text(content: object) -> str:
+    """The text of a content, which some servers send as a list of parts."""
+    if isinstance(content, list):
+        return "".join(content_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
