@@ -24,6 +24,7 @@ Table = Any
 _NO_WAIT: Mapping[str, Any] = {"jobs": 0, "p50": None, "p90": None}
 QUANTILES = {"p50": 0.5, "p90": 0.9}
 KEPT_WAITS, PAIRS = "kept_waits", "pairs"
+_OF_ALL, _OF_SIZE, _OF_GROUP = "all", "size", "group"
 # One raw group is one place.
 _PLAIN = frozenset({Group.USER, Group.PARTITION, Group.QOS, Group.MODEL, Group.STATE, Group.SIZE})
 Pairs = Sequence[tuple[Mapping[str, Any], str]]
@@ -35,18 +36,21 @@ def waits_of(
     """Of all and by number of GPUs, and by group: `pairs` are the raw groups, each with the name of a place to which
     it adds. `summed` are the columns of WITH_WAITS, where it was made."""
     if question.query.by in SPLIT:
-        return _sizes(question, begun(question)), _by_pairs(question, pairs, None)
+        found = question.run("waits", lambda: together(begun(question)))
+        return _sizes(found), _by_pairs(question, pairs, None)
     kept = summed or question.keep_as(KEPT_WAITS, lambda: slim(question))
     rows = named_table(kept, KEPT_WAITS) if summed is None else listed(kept)
-    of_all = _sizes(question, rows)
+    is_plain = question.query.by in _PLAIN and bool(pairs)
+    raw = next(name for name in kept.names if name.startswith(RAW)) if is_plain else None
+    found = question.run("waits", lambda: together(rows, raw), raw)
+    of_all = _sizes(found)
+    if is_plain:
+        names = {raw[name]: place for raw, place in pairs for name in raw}
+        by_group = {row["place"]: row for row in found if row["kind"] == _OF_GROUP and row["place"] in names}
+        return of_all, {names[key]: _wait(names[key], row) for key, row in by_group.items()}
     if question.query.by is Group.NONE or not pairs:
         return of_all, {}
-    if question.query.by not in _PLAIN:
-        return of_all, _by_pairs(question, pairs, rows)
-    names = {raw[name]: place for raw, place in pairs for name in raw}
-    column = next(name for name in kept.names if name.startswith(RAW))
-    found = question.run("waits by group", lambda: quantiles(rows.group_by(place=rows[column]), rows))
-    return of_all, {names[row["place"]]: _wait(names[row["place"]], row) for row in found if row["place"] in names}
+    return of_all, _by_pairs(question, pairs, rows)
 
 
 def begun(question: Question) -> Table:
@@ -76,8 +80,19 @@ def listed(summed: pa.Schema) -> Table:
     return rows.select(*raw, size=narrowing.size_of(rows.gpu_count), wait=rows.waits.unnest())
 
 
-def by_size(rows: Table) -> Table:
-    return quantiles(rows.group_by(place=rows["size"]), rows)
+def together(rows: Table, raw: str | None = None) -> Table:
+    """Of all, by size, and by the raw group of this name: one statement, of which the engine does the parts at once."""
+    import ibis
+
+    of_all = quantiles(rows, rows).mutate(place=ibis.literal("", "string"), kind=ibis.literal(_OF_ALL))
+    found = of_all.union(_by(rows, "size", _OF_SIZE).select(*of_all.columns))
+    return found if raw is None else found.union(_by(rows, raw, _OF_GROUP).select(*of_all.columns))
+
+
+def _by(rows: Table, column: str, kind: str) -> Table:
+    import ibis
+
+    return quantiles(rows.group_by(place=rows[column].cast("string")), rows).mutate(kind=ibis.literal(kind))
 
 
 def by_pairs(question: Question, rows: Table | None) -> Table:
@@ -94,11 +109,10 @@ def quantiles(groups: Any, rows: Table) -> Table:
     return groups.agg(jobs=rows.wait.count(), **{key: rows.wait.approx_quantile(q) for key, q in QUANTILES.items()})
 
 
-def _sizes(question: Question, rows: Table) -> tuple[WaitRow, ...]:
-    of_all = question.run("waits", lambda: quantiles(rows, rows))
-    found = {row["place"]: row for row in question.run("waits by size", lambda: by_size(rows))}
-    sizes = [_wait(name, found.get(name, _NO_WAIT)) for name in SIZES]
-    return (_wait("", of_all[0]), *sizes)
+def _sizes(found: Sequence[Mapping[str, Any]]) -> tuple[WaitRow, ...]:
+    of_all = next(row for row in found if row["kind"] == _OF_ALL)
+    by_size = {row["place"]: row for row in found if row["kind"] == _OF_SIZE}
+    return (_wait("", of_all), *(_wait(name, by_size.get(name, _NO_WAIT)) for name in SIZES))
 
 
 def _by_pairs(question: Question, pairs: Pairs, rows: Table | None) -> dict[str, WaitRow]:

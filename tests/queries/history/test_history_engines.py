@@ -82,12 +82,12 @@ def asks(
 def expressions(by: Group, *, has_edges: bool) -> dict[str, Any]:
     one = asks(by, has_edges=has_edges, columns=DEFAULT_COLUMNS if by in WITH_ALL_COLUMNS else ())
     measures = one.wanted().measures
-    made = {"waits": waits.by_size(waits.begun(one))}
+    made = {"waits": waits.together(waits.begun(one))}
     if by in SPLIT:
         made["sums"] = summing._sums(one, measures)
     else:
         kept = summing._kept(one, measures)
-        made |= {"with waits": kept, "kept waits": waits.by_size(waits.listed(kept.schema().to_pyarrow()))}
+        made |= {"with waits": kept, "kept waits": waits.together(waits.listed(kept.schema().to_pyarrow()))}
     if by is not Group.NONE:
         made["waits by group"] = waits.by_pairs(one, None)
     if by is Group.JOB:
