@@ -40,12 +40,17 @@ def with_computing(row: Row) -> Row:
 
 
 def growth(by_size: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
-    """How much more a step in size costs, over how much larger it is: 1 = linear, less = better.
+    """How much more a step in size costs, over how many more devices it has: 1 = linear, less = better.
 
-    `growth` compares the medians of the sizes; `least` and `most` are of the single rounds and show the noise.
+    `growth` compares the medians of the sizes; `least` and `most` are of the single rounds and show the noise. `jobs`
+    is the growth of the jobs over that of the devices: a larger simulated cluster has a longer queue, which costs too.
     """
     return [
-        {"from_to": f"{small[0]['nodes']}-{large[0]['nodes']}", **{cost: _step(small, large, cost) for cost in COSTS}}
+        {
+            "from_to": f"{small[0]['nodes']}-{large[0]['nodes']}",
+            "jobs": _step(small, large, "jobs")["growth"],
+            **{cost: _step(small, large, cost) for cost in COSTS},
+        }
         for small, large in pairwise(by_size)
     ]
 
