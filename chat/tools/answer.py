@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import orjson
+
+from data.words import one_line
 
 MOST_ROWS = 50
 MOST_TEXT = 200
@@ -40,8 +41,7 @@ def text(words: str | None, most: int = MOST_TEXT) -> str | None:
     """A text of somebody else's on one line, without control characters, cut to `most` with an ellipsis."""
     if words is None:
         return None
-    clean = "".join(" " if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp") else one for one in words)
-    clean = " ".join(clean.split())
+    clean = one_line(words)
     return clean if len(clean) <= most else f"{clean[: most - 1]}…"
 
 

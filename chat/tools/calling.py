@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from chat.model import Asker, ToolResult
-from chat.tools import cluster
+from chat.tools import cluster, documents, explaining, history, jobs, metrics, sbatch, verdicts
 from chat.tools.answer import bounded
 from chat.tools.registry import Tool, make_tool, openai_form
 from data.errors import BadRequest, FullwarpError
@@ -17,7 +17,27 @@ from data.telling import told
 
 log = logging.getLogger(__name__)
 
-_FUNCTIONS = (cluster.cluster_status, cluster.find_nodes, cluster.node, cluster.source_health)
+_FUNCTIONS = (
+    cluster.cluster_status,
+    cluster.find_nodes,
+    cluster.node,
+    jobs.find_jobs,
+    jobs.job_report,
+    jobs.job_series,
+    jobs.why_pending,
+    jobs.compare_jobs,
+    verdicts.policy_verdict,
+    verdicts.policy_verdicts,
+    history.user_efficiency,
+    history.efficiency_report,
+    metrics.detailed_metrics,
+    history.waste_ranking,
+    history.wait_by_gpu_count,
+    sbatch.sbatch_advice,
+    explaining.explain,
+    documents.site_documents,
+    cluster.source_health,
+)
 TOOLS: Mapping[str, Tool] = {function.__name__: make_tool(function) for function in _FUNCTIONS}
 
 

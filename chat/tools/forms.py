@@ -24,13 +24,19 @@ _BY_UNIT = {
     "bytes/s": "_bytes_per_second",
     "seconds": "_seconds",
     "joules": "_joules",
+    "code": "_code",
 }
+
+
+def unit_key(name: str, unit: str) -> str:
+    """A name with its unit at the end, where that has one."""
+    end = _BY_UNIT.get(unit, "")
+    return name if name.endswith(end) else f"{name}{end}"
 
 
 def metric_key(name: str) -> str:
     """The name of a metric with its unit at the end."""
-    end = _BY_UNIT.get(METRICS[name].unit, "")
-    return name if name.endswith(end) else f"{name}{end}"
+    return unit_key(name, METRICS[name].unit)
 
 
 def metric_values(values: Mapping[str, float | None]) -> dict[str, Any]:
@@ -126,16 +132,17 @@ def job_row(row: JobRow | FinishedRow) -> dict[str, Any]:
         "partition": text(job.partition),
         "state": job.state,
         "gpus": row.gpus,
-        "utilization_ratio": number(row.utilization),
         "wait_seconds": number(row.wait_seconds),
     }
     if isinstance(row, FinishedRow):
         return made | {
+            "utilization_ratio": number(row.utilization),
             "elapsed_seconds": number(job.elapsed_seconds),
             "ended_at": moment(job.end_time),
             "coverage_ratio": number(row.coverage),
         }
     return made | {
+        "utilization_now_ratio": number(row.utilization),
         "gpus_measured": row.gpus_measured,
         "gpus_idle_now": row.gpus_idle if row.gpus_measured else None,
         "elapsed_seconds": number(row.elapsed_seconds),
