@@ -15,6 +15,7 @@ from data.words import number
 
 SHOWN, MOST = 9, 100
 WARNING = ("waste", "waste")
+NO_BREAK = "\u00a0%"
 KEPT_ROWS = 4096  # most rows are the same from one picture to the next, and are not made anew
 
 
@@ -60,7 +61,8 @@ def _list(rows: Sequence[AttentionRow]) -> Component:
 
 @lru_cache(maxsize=KEPT_ROWS)
 def _row(row: AttentionRow) -> Component:
-    said = [html.Div(row.title, className="fw-title"), html.Div(row.context, className="fw-context")]
+    context = [part.replace(" %", NO_BREAK) if isinstance(part, str) else part for part in row.context]
+    said = [html.Div(row.title, className="fw-title"), html.Div(context, className="fw-context")]
     affected = [] if row.amount is None else [html.B(number(row.amount)), html.Div(row.what, className="fw-what")]
     parts = [icon(*row.mark), html.Div(said), html.Div(affected, className="fw-count")]
     link = dcc.Link(parts, href=row.href, className="fw-line") if row.href else html.Div(parts, className="fw-line")

@@ -55,9 +55,11 @@ def map_panel(
     """The panel as it stands on the page. `body` replaces the map where there is nothing to draw."""
     helps = {name: METRICS[name].help for name in COLOR_METRICS}
     helps[POLICY] = "The verdict on the job that holds it, by the site's rules for low use."
+    chosen = known_choice(metric, METRIC_CHOICES)
     switches = [
         choice("map-group", "Group", GROUPS, known_choice(group, GROUPS)),
-        switch("map-metric", "Color by", METRIC_CHOICES, known_choice(metric, METRIC_CHOICES), helps),
+        html.Div(choice("map-metric-narrow", "Color", METRIC_CHOICES, chosen), className="fw-only-narrow"),
+        html.Div(switch("map-metric", "Color by", METRIC_CHOICES, chosen, helps), className="fw-only-wide"),
     ]
     head = [
         html.H2("GPU map"),

@@ -54,8 +54,9 @@ def _ahead(before: Ahead) -> str:
     if before.jobs == 0:
         return "no job of a higher priority in its partition"
     asks = "which asks" if before.jobs == 1 else "which ask"
-    gpus = f", {asks} for {count(before.gpus, 'GPU')}" if before.gpus else ""
-    return f"{count(before.jobs, 'job')} of a higher priority in its partition{gpus}"
+    devices = [count(n, word) for n, word in ((before.gpus, "GPU"), (before.slices, "MIG slice")) if n]
+    asked = f", {asks} for {' and '.join(devices)}" if devices else ""
+    return f"{count(before.jobs, 'job')} of a higher priority in its partition{asked}"
 
 
 def _priority(row: Waiting) -> Component:

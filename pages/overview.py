@@ -79,6 +79,14 @@ def refresh(
 
 
 clientside_callback(ClientsideFunction("fw", "drawMap"), Output("map-drawn", "data"), Input("map-data", "data"), *VIEW)
+clientside_callback(
+    ClientsideFunction("fw", "oneColor"),
+    Output("map-metric", "value"),
+    Output("map-metric-narrow", "value"),
+    Input("map-metric", "value"),
+    Input("map-metric-narrow", "value"),
+    prevent_initial_call=True,
+)
 clientside_callback(ClientsideFunction("fw", "writeUrl"), *FILTERS, *VIEW, prevent_initial_call=True)
 clientside_callback(
     ClientsideFunction("fw", "showText"), Output("filter-name", "children"), Input("filter-text", "data")

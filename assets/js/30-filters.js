@@ -61,6 +61,13 @@
   var STORES = ["feature", "q", "at", "compare"];
   function put(key, value) { dash_clientside.set_props(CONTROLS[key], STORES.indexOf(key) < 0 ? { value: value } : { data: value }); }
 
+  // What the map is colored by is a switch on wide screens and a list on narrow ones: one follows the other.
+  function oneColor(wide, narrow) {
+    var one = dash_clientside.callback_context.triggered[0], none = dash_clientside.no_update;
+    if (!one || wide === narrow) return [none, none];
+    return one.prop_id.indexOf("map-metric-narrow") === 0 ? [narrow, none] : [none, wide];
+  }
+
   // The part of a node's name that the map is narrowed to stands among the filters, where a click takes it back.
   function showText(text) {
     here();
@@ -83,5 +90,5 @@
   });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside);
-  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { writeUrl: writeUrl, showText: showText });
+  window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, { oneColor: oneColor, writeUrl: writeUrl, showText: showText });
 })();

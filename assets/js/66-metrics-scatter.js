@@ -46,13 +46,18 @@
     });
   }
 
+  function inside(box) {
+    var style = getComputedStyle(box);
+    return box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  }
+
   function draw(data, rows, open) {
     var box = document.getElementById("metrics-scatter");
     if (!box) return;
     var shown = dots(data, rows), drawn = shown.slice(0, MOST), sm = data.columns.find(function (c) { return c.name === "sm_activity"; });
     note(data, rows, shown, drawn, sm);
     if (!box.clientWidth) return;
-    state = { data: data, rows: rows, open: open, width: box.clientWidth, dots: drawn, at: -1 };
+    state = { data: data, rows: rows, open: open, width: inside(box), dots: drawn, at: -1 };
     var root = svg("svg", { viewBox: "0 0 " + state.width + " " + HEIGHT, width: state.width, height: HEIGHT, tabindex: "0", role: "img", "aria-label": "UTIL against SM, one dot a " + data.title.toLowerCase() + ". Arrow keys walk the dots, Enter opens the row; the table below has the same numbers." });
     frame(root, data);
     var layer = svg("g", {}, root);

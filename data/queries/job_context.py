@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
+from data.efficiency.mig import slice_profile
 from data.model import ClusterSnapshot, GpuState, Job, Viewer
 from data.queries.jobs import Found, find
 from data.queries.live import snapshot
@@ -30,11 +31,12 @@ class NodeNeighbors:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Waiting jobs of the same partition with a higher priority, whoever's, and the GPUs that they ask for.
-    `gpus` counts those whose ask is known. None for both = priorities are not known."""
+    """Waiting jobs of the same partition with a higher priority, whoever's, and the whole GPUs and MIG slices that
+    they ask for, of those whose ask is known. None for `jobs` and `gpus` = priorities are not known."""
 
     jobs: int | None = None
     gpus: int | None = None
+    slices: int = 0
 
 
 def neighbors(viewer: Viewer, sources: Sources, job: Job, at: datetime | None = None) -> tuple[NodeNeighbors, ...]:
@@ -59,7 +61,13 @@ def ahead(viewer: Viewer, sources: Sources, row: Waiting, at: datetime | None = 
         and not parts.isdisjoint(job.partition.split(","))
     ]
     jobs = sum(job.array_task_count for job in before)
-    return Ahead(jobs, sum((job.requested.gpus or 0) * job.array_task_count for job in before))
+    devices = sum((job.requested.gpus or 0) * job.array_task_count for job in before)
+    slices = sum(_slices(job) * job.array_task_count for job in before)
+    return Ahead(jobs, devices - slices, slices)
+
+
+def _slices(job: Job) -> int:
+    return sum(asked for kind, asked in job.requested.gpus_by_type.items() if slice_profile(kind))
 
 
 def nearest(viewer: Viewer, sources: Sources, text: str, most: int = 5) -> tuple[Found, ...]:

@@ -108,6 +108,20 @@ def test_two_filters_are_cleared_by_one_press_and_back_brings_them_again(web: We
     assert (page.input_value("#filter-state"), page.input_value("#filter-partition")) == ("idle", "h100")
 
 
+def test_a_phone_has_one_list_for_what_the_map_is_colored_by(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look(width=390).open(web.url)
+    assert page.locator("#map-metric").is_hidden() and page.input_value("#map-metric-narrow") == "gpu_utilization"
+    page.select_option("#map-metric-narrow", "sm_activity")
+    page.wait_for_url("**/?metric=sm_activity")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.locator("#map-metric-narrow").is_hidden()
+    assert page.locator("#map-metric input:checked").get_attribute("value") == "sm_activity"
+    page.locator("#map-metric").get_by_text("Allocation").click()
+    page.wait_for_url("**/?metric=allocation")
+    expect(page.locator("#map-metric-narrow")).to_have_value("allocation")
+
+
 def test_paper_says_what_is_drawn_and_by_which_filter(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url + "?state=idle&metric=sm_activity")
@@ -173,6 +187,21 @@ def test_a_refresh_touches_only_the_cells_that_changed(web: Web, look: Look) -> 
     page.wait_for_selector("#gpu-map .fw-node:first-child .fw-cell.fw-down")
     marks = page.eval_on_selector_all("#gpu-map .fw-cell", "cells => cells.map(cell => cell.fwMark)")
     assert marks == list(range(16))
+
+
+def test_nothing_jumps_when_data_come(web: Web, look: Look) -> None:
+    web.show(snapshot())
+    page = look().open(web.url)
+    page.evaluate(
+        "window.fwShifts = []; new PerformanceObserver(list => list.getEntries().forEach("
+        "one => window.fwShifts.push(one.value))).observe({type: 'layout-shift'})"
+    )
+    web.show(snapshot(version="2", gpus=(gpu("h001", 0, GpuState.DOWN, None), *snapshot().gpus[1:])))
+    page.wait_for_selector("#gpu-map .fw-node:first-child .fw-cell.fw-down")
+    page.wait_for_load_state("networkidle")
+    assert sum(page.evaluate("window.fwShifts")) < 0.005
+    page.evaluate("document.querySelector('.fw-panel').style.marginTop = '200px'")
+    page.wait_for_function("() => window.fwShifts.some(value => value > 0.005)")  # a jump would have been seen
 
 
 def test_a_refresh_keeps_the_keyboards_place_and_what_is_unfolded(web: Web, look: Look) -> None:

@@ -179,6 +179,7 @@ def test_what_is_ahead_is_counted() -> None:
     assert "1 job of a higher priority in its partition, which asks for 1 GPU" in words(
         waiting_panel(waiting_row(), Ahead(1, 1), "/")
     )
+    assert "which ask for 2 GPUs and 1 MIG slice" in words(waiting_panel(waiting_row(), Ahead(3, 2, 1), "/"))
     assert "None now" in words(waiting_panel(waiting_row(), Ahead(0, 0), "/"))
 
 

@@ -35,6 +35,9 @@ PAGES = [
     ("health", {}),
     ("policy", {}),
     ("policy", {"job": "100", "status": "low"}),
+    ("efficiency", {}),
+    ("metrics", {}),
+    ("metrics", {"source": "live", "by": "job"}),
     ("not_found_404", {}),
 ]
 

@@ -145,6 +145,10 @@ def test_what_is_ahead_counts_everybody_and_names_nobody():
     asked.job_rows = [replace(job, priority=500 if job.user == "mallory" else 120) for job in asked.job_rows]
     sources = open_fakes(asked)
     assert ahead(ALICE, sources, waiting(ALICE, sources, "9")) == Ahead(10, 160)
+    slices = Tres(gpus=2, gpus_by_type={"a100_1g.10gb": 2})
+    asked.job_rows = [replace(job, requested=slices) if job.user == "mallory" else job for job in asked.job_rows]
+    sources = open_fakes(asked)
+    assert ahead(ALICE, sources, waiting(ALICE, sources, "9")) == Ahead(10, 0, 20)
 
 
 def test_without_priorities_nothing_is_said_of_what_is_ahead():
