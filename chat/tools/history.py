@@ -76,6 +76,7 @@ _RANKED = (
     "utilization",
     "coverage",
 )
+_MONTH = "30d"
 # Groups that the page of history shows by its charts and not as rows.
 _CHARTED = frozenset({Group.DAY.value})
 
@@ -155,7 +156,7 @@ def wait_by_gpu_count(
 def user_efficiency(
     asker: Asker,
     user: Annotated[str, Field(description="Whose; null = the asker's own.", max_length=200)] = "",
-    since: Since = "30d",
+    since: Since = _MONTH,
     until: Until = "",
 ) -> Answer:
     """How well one user used GPUs over time: totals, trend, partitions, the jobs that wasted most, findings, and the
@@ -180,7 +181,8 @@ def user_efficiency(
             "note": "Rank 1 has the best utilization; null = too little measured to be ranked.",
         },
     }
-    return Answer(value, found, of_user(name))
+    is_usual = since == _MONTH and not until  # what the page of a user shows
+    return Answer(value, found, of_user(name) if is_usual else _link({**words, "user": name}))
 
 
 def _words(by: str, since: str, until: str, **filters: str) -> dict[str, str]:

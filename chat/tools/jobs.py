@@ -8,9 +8,11 @@ from pydantic import Field
 
 from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number, text, texts
-from chat.tools.forms import job_facts, job_row, sources_form
+from chat.tools.forms import hours_form, job_facts, job_row, sources_form
 from chat.tools.job_forms import report_form
 from chat.tools.links import of_job, page
+from chat.tools.running_hours import SORTS as HOUR_SORTS
+from chat.tools.running_hours import SPAN, rows_by_hours
 from chat.tools.series_forms import series_form
 from chat.tools.words import Account, At, JobId, Limit, PartitionName, Text, User, one_of
 from data.errors import BadRequest
@@ -28,6 +30,13 @@ from data.slurm.job_states import JOB_STATES
 
 _BUDGET_SECONDS = 5.0
 Days = Literal[1, 3, 7]
+JobSort = Annotated[
+    str,
+    Field(
+        description="Running: idle_gpu_hours or wasted_gpu_hours (of the last day), idle (GPUs idle now), utilization; "
+        "all: gpus, elapsed, wait, user, state; waiting: priority, submit; finished: end. '-' = largest first."
+    ),
+]
 Plotted = Literal["gpu_utilization", "sm_activity", "gpu_memory_used_bytes", "power_watts"]
 
 
@@ -40,13 +49,7 @@ def find_jobs(
     state: Annotated[str, Field(description="Only in this Slurm state, such as TIMEOUT or SUSPENDED.")] = "",
     text: Text = "",
     days: Annotated[Days, Field(description="Finished jobs of the last 1, 3 or 7 days.")] = 1,
-    sort: Annotated[
-        str,
-        Field(
-            description="idle (GPUs held and idle now), utilization, gpus, elapsed, wait, start, submit, priority, "
-            "user, state; of finished jobs end, elapsed, wait, gpus. '-' before it for the largest first."
-        ),
-    ] = "",
+    sort: JobSort = "",
     at: At = "",
     limit: Limit = 20,
 ) -> Answer:
@@ -56,8 +59,11 @@ def find_jobs(
     moment_asked = asker.moment(at)
     require_known("job state", one_of(state.upper()), JOB_STATES)
     require_partitions(asker.viewer, asker.sources, one_of(partition), moment_asked)
-    _require_sort(sort, which)
+    _require_sort(sort, which, at)
     filter = JobFilter(one_of(state.upper()), one_of(user), one_of(account), one_of(partition), text)
+    words = {"user": user, "account": account, "partition": partition, "state": state.upper(), "q": text}
+    if sort.removeprefix("-") in HOUR_SORTS:
+        return _by_hours(asker, filter, sort.removeprefix("-"), limit, page("/jobs", {**words, "sort": "-idle"}))
     asked = ListQuestion(
         which, filter, days=days, sort=sort, limit=limit, at=moment_asked, budget_seconds=_BUDGET_SECONDS
     )
@@ -76,9 +82,8 @@ def find_jobs(
         "not_known": texts(found.unknown),
         "sources_failing": sources_form(found.snapshot.sources),
     }
-    words = {"user": user, "account": account, "partition": partition, "state": state.upper(), "q": text, "sort": sort}
     more = {"days": str(days)} if which is Show.FINISHED else {}
-    return Answer(value, found, page("/jobs", {"show": show, **words, **more, "at": at}))
+    return Answer(value, found, page("/jobs", {"show": show, **words, "sort": sort, **more, "at": at}))
 
 
 def job_report(asker: Asker, job_id: JobId, at: At = "") -> Answer:
@@ -117,8 +122,29 @@ def compare_jobs(asker: Asker, job_id: JobId, other_job_id: JobId) -> Answer:
     return Answer(value, tuple(answers), of_job(names[1]))
 
 
-def _require_sort(sort: str, which: Show) -> None:
-    known = FINISHED_SORTS if which is Show.FINISHED else SORTS
+def _by_hours(asker: Asker, filter: JobFilter, sort: str, limit: int, link: str) -> Answer:
+    """Running GPU jobs by what they left idle or wasted in the last day."""
+    found = rows_by_hours(asker, filter, sort)
+    value = {
+        "as_of_at": moment(asker.now),
+        "shown": "running",
+        "sorted_by": f"-{sort}",
+        "hours_are_of_the_last_seconds": SPAN.total_seconds(),
+        "jobs": listed(found, lambda one: job_row(one[0]) | _of_last_day(hours_form(one[1])), limit),
+        "not_known": [],
+    }
+    return Answer(value, tuple(row for row, _ in found), link)
+
+
+def _of_last_day(hours: dict[str, Any]) -> dict[str, Any]:
+    kept = ("idle_gpu_hours", "wasted_gpu_hours", "allocated_gpu_hours", "coverage_ratio")
+    return {f"last_day_{key}": hours.get(key) for key in kept}
+
+
+def _require_sort(sort: str, which: Show, at: str) -> None:
+    known: tuple[str, ...] = tuple(FINISHED_SORTS if which is Show.FINISHED else SORTS)
+    if which is Show.RUNNING and not at:
+        known += HOUR_SORTS
     if sort and sort.removeprefix("-") not in known:
         raise BadRequest(f"{which.value} jobs cannot be sorted by {sort[:40]}", hint=f"Use {', '.join(known)}.")
 
