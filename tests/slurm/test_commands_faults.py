@@ -69,6 +69,18 @@ def test_json_that_works_is_all_that_is_asked(install: Install, tmp_path: Path) 
     assert calls(tmp_path) == ["scontrol -a show node --json"]
 
 
+@pytest.mark.parametrize("nodes", [10, 1000])
+def test_the_calls_do_not_grow_with_the_nodes(install: Install, tmp_path: Path, nodes: int) -> None:
+    every = [{"name": f"n{number:04}", "state": ["IDLE"], "gres": "gpu:8", "cpus": 64} for number in range(nodes)]
+    (tmp_path / "nodes.json").write_text(json.dumps({"nodes": every, "errors": []}))
+    no_jobs = json.dumps({"jobs": [], "errors": []})
+    answers = f"case \"$*\" in\n*node*) cat {tmp_path}/nodes.json\n;;\n*) echo '{no_jobs}'\n;;\nesac"
+    slurm = install(cluster="c", scontrol=answers, squeue=answers)
+    for refreshes in (1, 2):
+        assert len(slurm.nodes().rows) == nodes and slurm.jobs().broken == 0
+        assert slurm.requests == len(calls(tmp_path)) == 2 * refreshes
+
+
 def test_a_message_before_json_is_skipped(install: Install) -> None:
     slurm = install(
         cluster="c", scontrol=scontrol("exit 9", as_json=printing(f"Welcome to {{this}} site\n{NODE_JSON}"))
