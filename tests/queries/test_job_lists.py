@@ -199,3 +199,15 @@ def test_another_attempt_of_the_same_id_lends_no_utilization(tmp_path):
     cluster.done = [attempt(1, COLLECTED - timedelta(hours=2), COLLECTED - timedelta(hours=1))]
     page = finished(STAFF, cluster.sources(), JobFilter(), until=COLLECTED, days=1)
     assert [row.utilization for row in page.rows] == [None]
+
+
+def test_the_last_page_of_a_queue_of_25000_jobs_is_a_page_like_the_first():
+    asked = scheduler()
+    asked.job_rows = [
+        make_job(number, "", state="PENDING", priority=number, start_time=None) for number in range(1, 25_001)
+    ]
+    sources = open_fakes(asked)
+    last = job_list(STAFF, sources, ListQuestion(Show.PENDING, offset=24_950))
+    assert (last.total, len(last.rows), ids(last)[0], ids(last)[-1]) == (25_000, 50, "50", "1")
+    first = job_list(STAFF, sources, ListQuestion(Show.PENDING, sort="priority"))
+    assert ids(first)[:2] == ["1", "2"]
