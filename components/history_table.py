@@ -15,6 +15,7 @@ from components.history_address import HistoryAddress, go
 from components.history_figures import PARTS, parts_of
 from components.history_words import hours_words, money, share_change, signed_points
 from components.job_words import chip, job_href, state_cell, state_word
+from data.efficiency.coverage import PARTLY_MEASURED
 from data.findings.advice import Advice
 from data.queries.history import COLUMNS, GROUP_LABELS, CommonFinding, Group, GroupKey, Report, ReportRow
 from data.words import count, duration, gpu_hours, number, percent
@@ -33,7 +34,6 @@ NEXT = {
     Group.SIZE: Group.USER,
     Group.APPLICATION: Group.JOB,
 }
-LOW_COVERAGE = 0.8
 PLURALS = {
     Group.USER: "Users",
     Group.ACCOUNT: "Accounts",
@@ -268,7 +268,7 @@ def _dash() -> Component:
 
 def _coverage_note(name: str, row: ReportRow) -> str:
     share = row.value(COLUMNS[name].coverage) if COLUMNS[name].coverage else None
-    return f"of {percent(share)}" if share is not None and 0 < share < LOW_COVERAGE else ""
+    return f"of {percent(share)}" if share is not None and 0 < share < PARTLY_MEASURED else ""
 
 
 def stack_bar(row: ReportRow) -> Component:
@@ -289,8 +289,8 @@ _WORDS = {"used": "used", "wasted": "partly used", "idle": "idle", "none": "not 
 
 def low_coverage_remark(rows: Sequence[ReportRow]) -> Component | None:
     """Said once where numbers of the table stand on a part of the hours."""
-    low = [row for row in rows if (share := row.value("coverage")) is not None and share < LOW_COVERAGE]
+    low = [row for row in rows if (share := row.value("coverage")) is not None and share < PARTLY_MEASURED]
     if not low:
         return None
-    text = f"In {len(low)} of {len(rows)} rows less than {percent(LOW_COVERAGE)} of the GPU-hours were measured."
+    text = f"In {len(low)} of {len(rows)} rows less than {percent(PARTLY_MEASURED)} of the GPU-hours were measured."
     return html.P([icon("partial", "none"), text], className="fw-remark fw-pad")

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from components.elements import icon, short_model
 from components.kpis import Kpi
 from components.sparkline import Trend
+from data.efficiency.coverage import PARTLY_MEASURED
 from data.last_day import DayOfUse
 from data.metrics.registry import METRICS
 from data.totals import Group, Totals
@@ -17,7 +18,6 @@ from data.uses import Use
 from data.words import count, number, percent
 
 UNKNOWN = "–"
-LEAST_COVERAGE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _idle(use: Use) -> Kpi:
 
 def _covered(context: list[Any], measured: int, total: int) -> list[Any]:
     """The pie and how many were measured, where that is less than the least coverage."""
-    if not total or measured / total >= LEAST_COVERAGE:
+    if not total or measured / total >= PARTLY_MEASURED:
         return context
     return [icon("partial", label="partial"), *context, f", {number(measured)} of {number(total)}"]
 

@@ -8,6 +8,7 @@ from datetime import tzinfo
 from rich.console import RenderableType
 
 from data import words
+from data.efficiency.coverage import PARTLY_MEASURED
 from data.queries.history import COLUMNS, GROUP_LABELS, Group, Report, ReportRow
 from data.queries.history.model import HistoryState, Value
 from terminal.tables import Column, line, table
@@ -15,7 +16,6 @@ from terminal.tables import Column, line, table
 # On a narrow screen; a wide one shows all that the query has.
 NARROW = frozenset(("jobs", "gpu_hours_allocated", "utilization", "coverage", "gpu_hours_idle", "gpu_hours_wasted"))
 # Coverages stand in the files; on screen a cell with a small one has a mark.
-PARTIAL = 0.8
 Names = Sequence[str]
 
 
@@ -51,7 +51,7 @@ def cell_text(row: ReportRow, name: str, currency: str) -> str:
     """A value with its unit; "*" where less than four fifths of its hours were measured."""
     text = value_text(row.value(name), COLUMNS[name].unit, currency)
     share = row.value(COLUMNS[name].coverage) if COLUMNS[name].coverage else None
-    return f"{text}*" if text and share is not None and share < PARTIAL else text
+    return f"{text}*" if text and share is not None and share < PARTLY_MEASURED else text
 
 
 def value_text(value: Value, unit: str, currency: str = "") -> str:

@@ -7,6 +7,7 @@ from datetime import tzinfo
 
 from rich.console import RenderableType
 
+from data.efficiency.coverage import PARTLY_MEASURED
 from data.queries.metrics import COLUMNS, Group, MetricsRow, MetricsTable
 from data.queries.metrics.columns import GAP, UTILIZATION
 from data.words import GIB, MINUS, clock, count, number
@@ -89,6 +90,6 @@ def _cell(row: MetricsRow, name: str) -> str:
     scale = {"ratio": 100.0, "bytes": 1 / GIB, "bytes/s": 1 / _GIGA}.get(unit, 1.0)
     value = cell.value * scale
     text = number(value, 1 if unit != "watts" and 0 < abs(value) < 9.95 else 0).replace(MINUS, "-")
-    thin = "~" if cell.hours < 0.8 * row.hours.allocated else ""
+    thin = "~" if cell.hours < PARTLY_MEASURED * row.hours.allocated else ""
     is_gr = name == UTILIZATION and row.utilization_metric in ("mixed", "graphics_engine_activity")
     return text + ("g" if is_gr else "") + thin

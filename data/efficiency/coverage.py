@@ -6,6 +6,8 @@ import math
 from enum import StrEnum
 
 MIN_INTERVALS = 2
+# Below this share of what was allocated a figure is shown as resting on a part only.
+PARTLY_MEASURED = 0.8
 
 
 class CoverageState(StrEnum):
