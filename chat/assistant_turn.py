@@ -12,6 +12,7 @@ from chat.assistant_faults import Fault, Stopped, time_out
 from chat.checker import check
 from chat.model import Asker, CallEnded, CallStarted, Ended, Event, OnScreen, TextDelta, ToolResult, Turn, Usage
 from chat.model_server import ModelServer
+from chat.names_seen import names_seen
 from chat.stream import Gathered
 from chat.stream_calls import WantedCall
 from chat.stream_pump import Pump
@@ -78,7 +79,8 @@ class AskedTurn:
     def ended(self, *, is_cut: bool) -> Ended:
         """The answer as it is, its figures compared with all results of the conversation."""
         earlier = [result for turn in self.history for result in turn.results]
-        checked = check(self.text, [*earlier, *self.results], self.question, self.on_screen)
+        results = [*earlier, *self.results]
+        checked = check(self.text, results, self.question, self.on_screen, names_seen(self.asker) if results else None)
         return Ended(self.text, checked.figures, checked.untraced, usage=self._usage(), is_cut=is_cut)
 
     def _asked(self, *, may_call: bool) -> Generator[Event, None, Gathered]:

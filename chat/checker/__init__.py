@@ -1,0 +1,10 @@
+"""Compares every number of an answer with the results of tools, after the answer has come. Pure.
+
+A figure is traced when a field of a named result has its value (as rounded), its kind of unit and its subject: the
+job, node, user or group, and the period, that the sentence speaks of. Integers up to 10 without a unit are neither
+traced nor marked; names, dates, times and versions are no figures. Sums and differences that the model made itself
+are not traced: no result has them.
+"""
+
+from chat.checker.compare import Checked as Checked
+from chat.checker.compare import check as check

@@ -1,0 +1,171 @@
+"""Finds the jobs, nodes, users and groups that an answer names, and which of them a figure is said of. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from chat.checker.facts import Fact
+from chat.checker.numbers import figures_in
+
+Named = Mapping[str, frozenset[str]]
+
+# Names that are words, too: they count only beside the word for their kind, or marked as code or bold.
+_WORDS = frozenset(
+    {"gpu", "cpu", "all", "normal", "long", "short", "debug", "test", "main", "idle", "free", "default", "high", "low"}
+)
+_KIND_WORDS = {
+    "partition": r"partitions?|partitionen|partici[oó]n|partizione",
+    "account": r"accounts?|konto|compte|cuenta|groups?|projects?",
+    "user": r"users?|nutzer\w*|benutzer\w*|l.utilisateur|utilisat\w+|usuari[oa]|utente|用户|ユーザー",
+    "qos": r"qos",
+    "department": r"departments?",
+    "application": r"applications?|apps?",
+}
+_JOB = re.compile(
+    r"(?:jobs?|auftrag|aufträge|tâche|travail|trabajo|task|作业|ジョブ|#)\s*(?:id)?\s*[#:`*]*(\d{3,}(?:_\d+)?)", re.I
+)
+_LONG = re.compile(r"(?<![\w.,#-])\d{6,}(?:_\d+)?(?![\w%]|[.,]\d)")
+_NODE = re.compile(r"(?<![\w/.-])[a-z]{1,12}-?\d{2,5}(?![\w/])")
+_NOT_NODES = re.compile(r"(?:fp|bf|tf|int|sm|cu|py|utf|p|x|e|v|step|mp|top)-?\d+")
+_MODEL = re.compile(r"[A-Z]{1,4}\d{1,4}[A-Z]{0,2}")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Names of one kind at a place of the text: several where the text may mean any of them."""
+
+    start: int
+    end: int
+    kind: str
+    names: frozenset[str]
+
+
+def known_names(facts: Iterable[Fact], more: Named) -> dict[str, frozenset[str]]:
+    """The names of all things that results speak of, and `more`, by kind."""
+    found: dict[str, set[str]] = {kind: set(names) for kind, names in more.items()}
+    for fact in facts:
+        for kind, names in fact.names.items():
+            found.setdefault(kind, set()).update(names)
+    return {kind: frozenset(names) for kind, names in found.items()}
+
+
+def mentions(text: str, known: Named) -> list[Mention]:
+    """The names in a text in order: known ones, and what only can be a job or a node."""
+    found = [
+        Mention(*match.span(), kind, names) for kind, names, form in _forms(known) for match in form.finditer(text)
+    ]
+    found += [Mention(*match.span(1), "job", frozenset({match[1]})) for match in _JOB.finditer(text)]
+    found += [
+        Mention(*match.span(), "job", frozenset({match[0]})) for match in _LONG.finditer(text) if _is_id(text, match)
+    ]
+    found += [
+        Mention(*match.span(), "node", frozenset({match[0]}))
+        for match in _NODE.finditer(text)
+        if not _NOT_NODES.fullmatch(match[0])
+    ]
+    found += _by_kind_word(text)
+    return _without_doubles(found)
+
+
+def _forms(known: Named) -> Iterable[tuple[str, frozenset[str], re.Pattern[str]]]:
+    for kind, names in known.items():
+        for name in names:
+            yield kind, frozenset({name}), re.compile(_form(kind, name))
+    devices = known.get("device", frozenset())
+    for number in {name.rpartition("/")[2] for name in devices}:
+        same = frozenset(name for name in devices if name.rpartition("/")[2] == number)
+        yield "device", same, re.compile(rf"(?<![\w-])GPU\s?#?{re.escape(number)}(?![\w.,]*\s?(?:%|GPU)|\w)")
+    for short in {match[0] for name in known.get("model", ()) for match in _MODEL.finditer(name)}:
+        same = frozenset(name for name in known["model"] if short in name)
+        yield "model", same, re.compile(rf"(?<![\w-]){re.escape(short)}(?!\w)")
+
+
+def _form(kind: str, name: str) -> str:
+    if kind == "day":
+        return _day_form(name)
+    if kind == "size":
+        return _size_form(name)
+    plain = rf"(?<![A-Za-z0-9_/.]){re.escape(name)}(?![A-Za-z0-9_/]|-\w)"
+    if name.lower() in _WORDS or len(name) < 3:
+        word = _KIND_WORDS.get(kind, kind)
+        marked = rf"(?<=[`*\"']){re.escape(name)}(?=[`*\"'])|(?<=\| ){re.escape(name)}(?= \|)"
+        return rf"{marked}|(?:(?i:{word})\s+[`*\"']*){re.escape(name)}(?!\w)|{plain}(?=[`*\"']*\s+(?i:{word}))"
+    return plain
+
+
+def _day_form(day: str) -> str:
+    year, month, date = day.split("-") if day.count("-") == 2 else ("", "01", "")
+    if not year:
+        return re.escape(day)
+    name = rf"{_MONTHS[int(month) - 1]}[a-zé]*\.?"
+    short = str(int(date))
+    return rf"(?i:{re.escape(day)}|\b{short}(?:\.|st|nd|rd|th)?\s+{name}|{name}\s+{short}(?!\d)|\b{date}\.{month}\.)"
+
+
+def _size_form(size: str) -> str:
+    if size in ("all", "CPU only"):
+        return (
+            r"(?i:\b(?:all|overall|every)\b)" if size == "all" else r"(?i:CPU[- ]only|without (?:a )?GPUs?|ohne GPUs?)"
+        )
+    if size.startswith(">"):
+        return rf"(?i:(?:more than|over|above|>|mehr als|plus de|más de)\s?{size[1:]}(?!\d))"
+    first, _, last = size.partition("-")
+    if last:
+        return rf"(?<![\d.,]){first}\s?(?:[-–]|to|bis|à|a)\s?{last}(?![\d.,]\d)"
+    alone = r"one|single|ein\w*|une?|un" if first == "1" else re.escape(first)
+    return rf"(?i:(?<![\d.,-])(?:{first}|{alone})[ -]GPUs?)"
+
+
+def _is_id(text: str, match: re.Match[str]) -> bool:
+    """A long number without separators or a unit names a job."""
+    figures = figures_in(text[: match.end() + 40], ())
+    return all(figure.unit is None or figure.unit.noun for figure in figures if figure.start == match.start())
+
+
+def _by_kind_word(text: str) -> list[Mention]:
+    """`user eve`: a name that is marked and stands behind the word for its kind, though no result knows it."""
+    return [
+        Mention(*match.span("name"), kind, frozenset({match["name"]}))
+        for kind, word in _KIND_WORDS.items()
+        for match in re.finditer(rf"(?i:{word})\s+[`*\"']+(?P<name>[A-Za-z][\w.-]+)[`*\"']+", text)
+    ]
+
+
+def _without_doubles(found: Sequence[Mention]) -> list[Mention]:
+    """In order of place; of those that overlap the longest, and one per kind and place."""
+    kept: list[Mention] = []
+    for mention in sorted(found, key=lambda one: (one.start, one.start - one.end)):
+        twin = next((one for one in kept if one.start < mention.end and mention.start < one.end), None)
+        is_same_place = twin is not None and (twin.start, twin.end) == (mention.start, mention.end)
+        if twin is None or (is_same_place and twin.kind != mention.kind):
+            kept.append(mention)
+    return kept
+
+
+def together(found: Iterable[Mention]) -> dict[str, frozenset[str]]:
+    made: dict[str, frozenset[str]] = {}
+    for mention in found:
+        made[mention.kind] = made.get(mention.kind, frozenset()) | mention.names
+    return made
+
+
+def said_of(
+    figure: tuple[int, int], places: Sequence[tuple[int, int]], found: Sequence[Mention], clause_end: int
+) -> Named:
+    """The names that a figure is said of within its sentence: the nearest before it, completed by kinds that only
+    earlier ones or the rest of the clause name; without any before it, those behind it in its clause."""
+    before = [mention for mention in found if mention.end <= figure[0]]
+    behind = [mention for mention in found if mention.start >= figure[1] and mention.start < clause_end]
+    groups: list[list[Mention]] = []
+    for mention in before:
+        is_new = not groups or any(groups[-1][-1].end <= start < mention.start for start, _ in places)
+        if is_new:
+            groups.append([])
+        groups[-1].append(mention)
+    made: dict[str, frozenset[str]] = {}
+    for group in [*reversed(groups), behind]:
+        made = {**together(group), **made}
+    return made

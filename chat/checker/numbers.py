@@ -1,0 +1,174 @@
+"""Finds the numbers of an answer that are figures: with their possible values, their unit and their rounding. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from chat.units import Kind, Unit, noun_after, unit_at
+
+SMALLEST_COUNT = 11
+_SPACES = "\u00a0\u202f\u2009\u2007"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-\u2212–+](?=\d))?"
+    rf"(?P<digits>\d{{1,3}}(?:[,.'\u2019 {_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[.,]\d+)"
+    rf"(?P<size>\s?(?:k|K|M|Mio\.?|million|millions|thousand|Tsd\.?)(?![A-Za-z/]))?"
+)
+_SIZES = {"k": 1e3, "thousand": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6, "millions": 1e6}
+_BETWEEN = re.compile(
+    r"\s*(?:of|of the|of its|out of|/|–|-|to|and|or|von|von den|bis|und|de|sur|et|à|y|a|out of the|,)\s*", re.I
+)
+_JOINED = re.compile(r"\s*(?:and|und|et|y|,)?\s*", re.I)
+_MONEY = re.compile(r"(?:€|\$|£|EUR|USD|CHF)\s?$")
+_SIGNIFICANT = 3
+_EXACT = 2e-6  # results have six significant digits
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a number: its value in the base unit, and half of what its last digit is worth."""
+
+    value: float
+    half: float
+
+    def times(self, factor: float) -> Reading:
+        return Reading(self.value * factor, self.half * factor)
+
+    def is_of(self, other: float) -> bool:
+        """Whether `other`, rounded as this is written, is this."""
+        return abs(other - self.value) <= self.half * (1 + 1e-9) + _EXACT * abs(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A figure at [start, end) with its unit, None where it has none, and the ways in which it can be read."""
+
+    start: int
+    end: int
+    unit: Unit | None
+    readings: tuple[Reading, ...]
+
+
+def figures_in(text: str, silent: Iterable[tuple[int, int]]) -> tuple[Written, ...]:
+    """The figures of a text in order. `silent` spans hold names, dates and code: numbers there are none."""
+    spans = sorted(silent)
+    found = [match for match in _NUMBER.finditer(text) if not _is_within(match, spans) and not _is_in_word(text, match)]
+    written = _joined(text, list(_with_units(text, found)))
+    return tuple(figure for figure in written if not _is_bare_and_small(figure))
+
+
+def _is_within(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
+    return any(start < match.end() and match.start("digits") < end for start, end in spans)
+
+
+def _is_in_word(text: str, match: re.Match[str]) -> bool:
+    """gpu01, A100, fp16, 13b, 90th, v1.2: part of a word, not a figure."""
+    start, end = match.start("digits"), match.end()
+    before = text[start - 1] if start else " "
+    if _is_latin(before) or before in "_#@" or (before in "-./:" and start > 1 and _is_word(text[start - 2])):
+        return not _is_range(text, start)
+    after = text[end : end + 1]
+    return bool(_is_latin(after) or after == "_") and unit_at(text, end) is None
+
+
+def _is_latin(character: str) -> bool:
+    return character.isalpha() and character.lower() < "\u0250"
+
+
+def _is_word(character: str) -> bool:
+    return _is_latin(character) or character.isdigit() or character == "_"
+
+
+def _is_range(text: str, start: int) -> bool:
+    """20-30 %: the second number of a range stands behind a dash or slash that follows a figure."""
+    return bool(re.search(r"(?<![\w.-])\d+(?:[.,]\d+)?[-–/]$", text[:start]))
+
+
+def _with_units(text: str, found: list[re.Match[str]]) -> Iterator[Written]:
+    following: Written | None = None
+    made: list[Written] = []
+    for match in reversed(found):
+        unit, end = _unit(text, match)
+        if unit is None and following is not None and _BETWEEN.fullmatch(text, match.end(), following.start):
+            unit = following.unit
+        following = Written(match.start("digits"), end, unit, tuple(_readings(match, unit)))
+        made.append(following)
+    yield from reversed(made)
+
+
+def _unit(text: str, match: re.Match[str]) -> tuple[Unit | None, int]:
+    """The unit behind the number, in front of it for money, or the noun that it counts."""
+    place = match.end()
+    while place < len(text) and text[place] in f" -\u2010\u2011*{_SPACES}":
+        place += 1
+    written = unit_at(text, place)
+    if written is not None:
+        return written
+    if _MONEY.search(text[: match.start()]):
+        return Unit(Kind.MONEY), match.end()
+    noun = noun_after(text, match.end())
+    return (Unit(Kind.COUNT, noun=noun) if noun else None), match.end()
+
+
+def _readings(match: re.Match[str], unit: Unit | None) -> Iterator[Reading]:
+    size = (match["size"] or "").strip().rstrip(".").lower()
+    factor = _SIZES.get(size, 1.0) * (1.0 if unit is None else unit.factor)
+    sign = -1.0 if match["sign"] in ("-", "\u2212", "–") and _is_negative(match) else 1.0
+    for whole, decimals in _parts(match["digits"]):
+        number = float(f"{whole or '0'}.{decimals or '0'}")
+        zeros = 0 if decimals else _free_zeros(whole)
+        yield Reading(sign * number * factor, 0.5 * 10.0 ** (zeros - len(decimals)) * factor)
+
+
+def _is_negative(match: re.Match[str]) -> bool:
+    before = match.string[match.start() - 1 : match.start()]
+    return not before or before.isspace() or before in "(:|≈~*"
+
+
+def _parts(digits: str) -> Iterator[tuple[str, str]]:
+    """Digits before and behind the decimal mark, in each way that the marks can be meant."""
+    plain = re.sub(rf"['\u2019 {_SPACES}]", "", digits)
+    marks = [character for character in plain if character in ",."]
+    if not marks:
+        yield plain, ""
+        return
+    head, _, tail = plain.rpartition(marks[-1])
+    if len(marks) == 1 or marks[-1] != marks[-2]:
+        yield re.sub(r"[.,]", "", head), tail
+    if len(tail) == 3 and len(set(marks)) == 1 and head:
+        yield re.sub(r"[.,]", "", plain), ""
+
+
+def _free_zeros(whole: str) -> int:
+    """Zeros at the end that may come from rounding: three digits are always meant."""
+    zeros = len(whole) - len(whole.rstrip("0"))
+    return max(0, min(zeros, len(whole.lstrip("0")) - _SIGNIFICANT))
+
+
+def _joined(text: str, found: list[Written]) -> list[Written]:
+    """1 h 30 min is one figure."""
+    made: list[Written] = []
+    for figure in found:
+        last = made[-1] if made else None
+        if last is not None and _continues(text, last, figure):
+            both = Reading(last.readings[0].value + figure.readings[0].value, figure.readings[0].half)
+            made[-1] = Written(last.start, figure.end, figure.unit, (both,))
+        else:
+            made.append(figure)
+    return made
+
+
+def _continues(text: str, last: Written, figure: Written) -> bool:
+    kinds = {None if one.unit is None else one.unit.kind for one in (last, figure)}
+    if kinds != {Kind.SECONDS} or last.unit is None or figure.unit is None:
+        return False
+    return figure.unit.factor < last.unit.factor and _JOINED.fullmatch(text, last.end, figure.start) is not None
+
+
+def _is_bare_and_small(figure: Written) -> bool:
+    is_bare = figure.unit is None or figure.unit.kind is Kind.COUNT
+    return is_bare and all(
+        reading.value == int(reading.value) and reading.half == 0.5 and abs(reading.value) < SMALLEST_COUNT
+        for reading in figure.readings
+    )
