@@ -65,7 +65,10 @@ def number(value: float | None) -> float | int | None:
 
 def bounded(value: Mapping[str, Any], most: int = MOST_BYTES) -> Mapping[str, Any]:
     """The value in at most about `most` bytes: rows are left out from the end of the longest lists, and counted."""
-    cut: Any = dict(value)
+    whole = orjson.dumps(value)
+    if len(whole) <= most:
+        return value
+    cut = orjson.loads(whole)
     while len(orjson.dumps(cut)) > most:
         longest = max(_lists(cut), key=lambda one: len(one["rows"]), default=None)
         if longest is None or not longest["rows"]:

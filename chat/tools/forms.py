@@ -41,7 +41,12 @@ def metric_key(name: str) -> str:
 
 def metric_values(values: Mapping[str, float | None]) -> dict[str, Any]:
     """Metrics by name, those that were measured."""
-    return {metric_key(name): number(value) for name, value in values.items() if name in METRICS and value is not None}
+    known = {name: value for name, value in values.items() if name in METRICS and value is not None}
+    return {metric_key(name): _as_shown(name, value) for name, value in known.items()}
+
+
+def _as_shown(name: str, value: float) -> float | int | None:
+    return round(value) if METRICS[name].unit == "code" else number(value)
 
 
 def use_form(use: Use) -> dict[str, Any]:

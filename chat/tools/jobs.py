@@ -125,7 +125,7 @@ def compare_jobs(asker: Asker, job_id: JobId, other_job_id: JobId) -> Answer:
 def _by_hours(asker: Asker, filter: JobFilter, sort: str, limit: int, link: str) -> Answer:
     """Running GPU jobs by what they left idle or wasted in the last day."""
     found = rows_by_hours(asker, filter, sort)
-    value = {
+    value: dict[str, Any] = {
         "as_of_at": moment(asker.now),
         "shown": "running",
         "sorted_by": f"-{sort}",
