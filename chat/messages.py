@@ -26,7 +26,7 @@ def rules() -> str:
 def system(asker: Asker, on_screen: OnScreen, withheld: Withheld) -> Message:
     """The rules, and who asks, when, and looking at what, as data."""
     seen = {"job": on_screen.job, "node": on_screen.node, "user": on_screen.user, "page": on_screen.path}
-    if withheld.keys:
+    if withheld.keeps_job_names:
         seen["page"] = on_screen.path.partition("?")[0]  # its filter may hold the name of a job
     facts = {
         "person": asker.viewer.user,

@@ -21,6 +21,10 @@ class Withheld:
 
     keys: frozenset[str] = frozenset()
 
+    @property
+    def keeps_job_names(self) -> bool:
+        return bool(self.keys & _NAMES)
+
     def out_of(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """The value without what is withheld, also where it is quoted within another text."""
         found = sorted(set(_texts(value, self.keys)), key=len, reverse=True)
