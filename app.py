@@ -21,7 +21,7 @@ from components.shell import NavEntry, shell
 from data.errors import FullwarpError
 from data.model import Viewer
 from data.queries.day import DayKeeper
-from identity import Unidentified, request_viewer
+from identity import Unidentified, is_listed, is_trusted_sender, request_viewer
 from pages._answers import Answers
 from pages._frame import connect_frame
 from pages._http.bundle import ICON, Bundles, serve_bundles
@@ -29,15 +29,22 @@ from pages._http.gate import WARM_UP_KEY, WARM_UP_TOKEN, close_gate
 from pages._http.headers import add_headers
 from pages._http.health import add_health_routes
 from pages._http.index import app_entry, index_string
+from pages._http.limits import limit_bodies, limit_rates
 from pages._http.not_found import set_not_found_status
+from pages._http.origin import require_own_origin
+from pages._http.refusals import explain_failures
 from pages._http.statics import serve_from_memory
+from pages._http.watching import watch_requests
 from pages._request import KEY, Backing, backing, viewer
 from policy.keeping import VerdictKeeper
 
 if TYPE_CHECKING:
+    from api.bearer import Bearers
+    from api.self_metrics import SelfMetrics
     from data.sources import Sources
     from settings import Settings
 
+METRICS_KEY = "FULLWARP_METRICS"
 HERE = Path(__file__).resolve().parent
 log = logging.getLogger(__name__)
 
@@ -62,7 +69,8 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
 
     prefix = settings.serve.url_prefix
     server = Flask("fullwarp", static_folder=None)
-    server.config[KEY] = Backing(settings, sources, Answers.of(server))
+    server.debug = False  # whatever FLASK_DEBUG says
+    add_backing(server, settings, sources)
     _before_pages(server, settings)
     theme = (HERE / "assets" / "head" / "theme.js").read_text(encoding="utf-8")
     app = FullwarpDash(
@@ -90,7 +98,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     add_search(server, prefix)
     add_gpu_line(server, prefix)
     _add_api(server, settings)
-    add_headers(app, [theme])
+    add_headers(app, [theme], settings.exposure.frame_ancestors)
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)
     return app
@@ -104,10 +112,29 @@ def _keep_what_is_shown(err: Exception) -> None:
     raise err
 
 
+def add_backing(server: Flask, settings: Settings, sources: Sources | None) -> None:
+    """What the routes of a server stand on, and what counts them."""
+    from api.self_metrics import SelfMetrics
+
+    def requests() -> dict[str, int]:
+        return {} if own.opened is None else own.opened.requests
+
+    metrics = server.config[METRICS_KEY] = SelfMetrics(product_version(), requests)
+    own = server.config[KEY] = Backing(settings, sources, Answers.of(server, metrics.looked_up))
+
+
+def open_settings(app: Dash) -> None:
+    """Open the sources that the app's settings name, and give them to it."""
+    from data.sources import open_sources
+
+    metrics: SelfMetrics = app.server.config[METRICS_KEY]
+    open_app(app, open_sources(backing(app.server).settings, refreshed=metrics.refreshed))
+
+
 def open_app(app: Dash, sources: Sources) -> None:
     """Give a closed app its sources; for each worker after the fork."""
     own = backing(app.server)
-    own.opened, own.answers = sources, Answers.of(app.server)
+    own.opened, own.answers = sources, Answers.of(app.server, app.server.config[METRICS_KEY].looked_up)
     own.day, own.verdicts = DayKeeper(), VerdictKeeper()
     if sources.demo_history is not None:
         sources.demo_history.start()
@@ -132,36 +159,79 @@ def warm_up(app: Dash) -> None:
 
 
 def _before_pages(server: Flask, settings: Settings) -> None:
-    """The gate comes first, so that nothing that Dash adds is reached without identity."""
+    """In this order: count, refuse what is too large, let nobody pass without identity, then what others may not do.
+    Nothing that Dash adds is reached before them."""
     from api.bearer import Bearers
+    from api.rates import Rates
+
+    prefix, identity = settings.serve.url_prefix, settings.identity
+    bearers = Bearers(settings, lambda: datetime.now(UTC))
+    watch_requests(
+        server,
+        prefix,
+        settings.logs.request_id_header,
+        lambda request: is_trusted_sender(request.environ, identity),
+        server.config[METRICS_KEY],
+    )
+    explain_failures(server)
+    limit_bodies(server, settings.exposure.max_body_bytes)
+    close_gate(server, prefix, functools.partial(_viewer_of, settings, bearers, backing(server)))
+    require_own_origin(server, settings.exposure.origins, bearers.is_sent)
+    rates = Rates(settings.exposure.requests_per_minute, settings.serve.workers, _redis_url(settings), name="pages")
+    limit_rates(server, prefix, rates.wait_seconds)
+    _add_health(server, settings, bearers)
+
+
+def _viewer_of(settings: Settings, bearers: Bearers, own: Backing, request: Request) -> Viewer | None:
+    """Who asks; None, with the reason in the log, where nobody may be believed."""
     from api.routes import BY_TOKEN
 
-    prefix = settings.serve.url_prefix
-    own = backing(server)
-    bearers = Bearers(settings, lambda: datetime.now(UTC))
+    try:
+        if bearers.is_sent(request):
+            setattr(g, BY_TOKEN, True)
+            return bearers.viewer(request, own.associations())
+        return request_viewer(request.environ, settings.identity, own.associations())
+    except Unidentified as err:
+        claims = settings.identity.user_header in request.headers
+        level = logging.WARNING if claims else logging.INFO
+        log.log(level, "401 %s: %s%s", request.path, err, "; the name that was sent is ignored" if claims else "")
+        return None
 
-    def viewer_of(request: Request) -> Viewer | None:
-        try:
-            if bearers.is_sent(request):
-                setattr(g, BY_TOKEN, True)
-                return bearers.viewer(request, own.associations())
-            return request_viewer(request.environ, settings.identity, own.associations())
-        except Unidentified as err:
-            log.info("401 %s: %s", request.path, err)
-            return None
 
-    close_gate(server, prefix, viewer_of)
-    add_health_routes(server, prefix, lambda: own.opened is not None)
+def _add_health(server: Flask, settings: Settings, bearers: Bearers) -> None:
+    own, metrics = backing(server), server.config[METRICS_KEY]
+    listed = settings.exposure.scrape_addresses
+
+    def may_watch(request: Request) -> bool:
+        return is_listed(request.environ, listed, settings.identity) or bearers.may_scrape(request)
+
+    def is_ready() -> bool:
+        """A picture is there, however the sources are: then no viewer waits for the first one."""
+        if own.opened is None:
+            return False
+        own.opened.live.begin()
+        return own.opened.live.known is not None
+
+    def text() -> bytes:
+        picture = None if own.opened is None else own.opened.live.known
+        found: bytes = metrics.text(picture, datetime.now(UTC))
+        return found
+
+    add_health_routes(server, settings.serve.url_prefix, may_watch, is_ready, text)
 
 
 def _add_api(server: Flask, settings: Settings) -> None:
     from api.rates import Rates
     from api.routes import Standing, add_api
 
-    own, is_shared = backing(server), settings.cache.kind == "redis"
-    redis_url = settings.cache.redis_url.get_secret_value() if is_shared else ""
-    rates = Rates(settings.api.requests_per_minute, settings.serve.workers, redis_url)
+    own = backing(server)
+    rates = Rates(settings.api.requests_per_minute, settings.serve.workers, _redis_url(settings))
     add_api(server, Standing(settings.serve.url_prefix, product_version(), rates, lambda: own.sources))
+
+
+def _redis_url(settings: Settings) -> str:
+    """Where several hosts count together; empty = each worker for itself."""
+    return settings.cache.redis_url.get_secret_value() if settings.cache.kind == "redis" else ""
 
 
 def _layout(settings: Settings) -> Component:
@@ -201,10 +271,9 @@ def __getattr__(name: str) -> Any:
 def _server() -> Flask:
     from data.collection import collect_seldom
     from data.settings_file import load_settings
-    from data.sources import open_sources
 
-    settings = load_settings().settings
-    app = create_app(settings, open_sources(settings))
+    app = create_app(load_settings().settings)
+    open_settings(app)
     warm_up(app)
     collect_seldom()
     server: Flask = app.server

@@ -134,19 +134,19 @@ def _check_state(settings: Settings) -> None:
 
 
 def _serve(settings: Settings) -> None:
-    from app import create_app, open_app, warm_up
-    from data.sources import open_sources
+    from app import create_app, open_settings, warm_up
+    from terminal.logs import log_config
     from terminal.serving import Steps, run, url_of
 
     _check_state(settings)
     steps = Steps(
         build=lambda: create_app(settings),
         warm_up=warm_up,
-        open=lambda app: open_app(app, open_sources(settings)),
+        open=open_settings,
         wsgi=lambda app: app.server,
         ready=lambda: SCREEN.tell(f"Fullwarp is at {url_of(settings.serve.bind, settings.serve.url_prefix)}"),
     )
-    run(settings.serve, steps)
+    run(settings.serve, steps, log_config(settings))
 
 
 @program.command()

@@ -19,6 +19,7 @@ from settings import IdentityKind, IdentitySettings, secret_text
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
 NSS_SECONDS = 60.0
+_PASSED_ON = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 
 class Unidentified(Exception):
@@ -149,6 +150,39 @@ def _trust_sender(environ: Mapping[str, object], settings: IdentitySettings) -> 
         raise Unidentified(f"{peer or 'no address'} is not in identity.proxy_addresses")
     if not given_secret and not (settings.trust_loopback and peer.is_loopback):
         raise Unidentified("a TCP port needs identity.secret_file, or identity.trust_loopback on a host without users")
+
+
+def is_trusted_sender(environ: Mapping[str, object], settings: IdentitySettings) -> bool:
+    """Whether a request comes from the proxy, whoever it is that the proxy names."""
+    if settings.kind is not IdentityKind.HEADER:
+        return False
+    try:
+        _trust_sender(environ, settings)
+    except Unidentified:
+        return False
+    return True
+
+
+def is_listed(environ: Mapping[str, object], networks: Iterable[str], settings: IdentitySettings) -> bool:
+    """Whether a request comes straight from a listed address. What a proxy passes on has the proxy's address: nothing
+    that a proxy may have sent counts, and no Unix socket."""
+    peer = peer_address(environ)
+    if _is_unix_socket(environ) or peer is None or any(environ.get(name) for name in _PASSED_ON):
+        return False
+    if settings.kind is IdentityKind.HEADER and _may_be_proxy(environ, settings, peer):
+        return False
+    return any(peer in ip_network(item, strict=False) for item in networks)
+
+
+def _may_be_proxy(environ: Mapping[str, object], settings: IdentitySettings, peer: IPv4Address | IPv6Address) -> bool:
+    """A proxy is told by its secret; without one, by its address alone."""
+    try:
+        has_secret = bool(_shared_secret(settings))
+    except Unidentified:
+        return True
+    if has_secret:
+        return bool(_header(environ, settings.secret_header))
+    return any(peer in ip_network(item, strict=False) for item in settings.proxy_addresses)
 
 
 def peer_address(environ: Mapping[str, object]) -> IPv4Address | IPv6Address | None:

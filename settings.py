@@ -15,9 +15,11 @@ from configuration.applications import ApplicationSettings
 from configuration.chat import ChatSettings, Delivery, EmptyContent, ModelKind
 from configuration.checks import known_zone
 from configuration.enforcement import EnforcementSettings
+from configuration.exposure import ExposureSettings
 from configuration.history import HistorySettings
 from configuration.identity import IdentityKind, IdentitySettings
 from configuration.judgement import FindingLimits, JudgementSettings
+from configuration.logs import LogSettings
 from configuration.mail import MailSecurity, MailSettings, WebhookSettings
 from configuration.metrics import MetricsKind, MetricsSettings
 from configuration.notify import NotifyKindSettings, NotifySettings
@@ -38,12 +40,14 @@ __all__ = [
     "DemoSettings",
     "EmptyContent",
     "EnforcementSettings",
+    "ExposureSettings",
     "FindingLimits",
     "HistorySettings",
     "IdentityKind",
     "IdentitySettings",
     "JobKind",
     "JudgementSettings",
+    "LogSettings",
     "MailSecurity",
     "MailSettings",
     "MetricsKind",
@@ -92,6 +96,8 @@ class Settings(BaseSettings):
     metrics: MetricsSettings = MetricsSettings()
     identity: IdentitySettings = IdentitySettings()
     serve: ServeSettings = ServeSettings()
+    exposure: ExposureSettings = ExposureSettings()
+    logs: LogSettings = LogSettings()
     cache: CacheSettings = CacheSettings()
     judgement: JudgementSettings = JudgementSettings()
     findings: FindingLimits = FindingLimits()

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from flask import Request
 
 from api.routes import FOLDER
-from data.model import Association, Viewer
+from data.model import Association, Role, Viewer
 from identity import Unidentified, token_viewer
 from settings import Settings
 
 if TYPE_CHECKING:
     from data.state.store import StateStore
+    from data.state.tokens import Token
 
 _SCHEME = "bearer "
 _OURS = "fullwarp_"
@@ -37,13 +38,27 @@ class Bearers:
 
     def viewer(self, request: Request, associations: Iterable[Association]) -> Viewer:
         """The viewer that the token names. Raises Unidentified, SourceUnreachable when the store does not answer."""
-        from data.state.tokens import find_token
+        from data.state.tokens import TokenRole
 
-        store = self._store()
-        found = None if store is None else find_token(store, _sent(request), self._now())
+        found = self._found(request)
         if found is None:
             raise Unidentified("the token is not known, has ended or was revoked")
-        return token_viewer(found.user, found.role, self._settings.identity, associations)
+        if found.role is TokenRole.SCRAPE:
+            raise Unidentified("the token has the role scrape, which names nobody")
+        return token_viewer(found.user, Role(found.role), self._settings.identity, associations)
+
+    def may_scrape(self, request: Request) -> bool:
+        """Whether a token with the role scrape was sent. Raises SourceUnreachable when the store does not answer."""
+        from data.state.tokens import TokenRole
+
+        found = self._found(request)
+        return found is not None and found.role is TokenRole.SCRAPE
+
+    def _found(self, request: Request) -> Token | None:
+        from data.state.tokens import find_token
+
+        store = self._store() if _sent(request).startswith(_OURS) else None
+        return None if store is None else find_token(store, _sent(request), self._now())
 
     def _store(self) -> StateStore | None:
         from data.state.store import open_store

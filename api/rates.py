@@ -16,9 +16,11 @@ log = logging.getLogger(__name__)
 
 
 class Rates:
-    """Counts from the first request on, so that nothing runs before a fork. `per_minute` 0 = no limit."""
+    """Counts from the first request on, so that nothing runs before a fork. `per_minute` 0 = no limit; counts of
+    another `name` are counts apart."""
 
-    def __init__(self, per_minute: int, workers: int, redis_url: str = "") -> None:
+    def __init__(self, per_minute: int, workers: int, redis_url: str = "", *, name: str = "api") -> None:
+        self._name = name
         self._per_minute = per_minute if redis_url else math.ceil(per_minute / max(1, workers))
         self._url = redis_url or "memory://"
         self._lock = threading.Lock()
@@ -40,9 +42,9 @@ class Rates:
         with self._lock:
             limiter = self._limiter
         try:
-            if limiter.hit(item, "api", user):
+            if limiter.hit(item, self._name, user):
                 return 0
-            return max(1, math.ceil(limiter.get_window_stats(item, "api", user).reset_time - time.time()))
+            return max(1, math.ceil(limiter.get_window_stats(item, self._name, user).reset_time - time.time()))
         except limiter.storage.base_exceptions as err:
             log.warning("requests are not counted: %s", err)
             return 0

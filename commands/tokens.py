@@ -30,24 +30,31 @@ def register(commands: typer.Typer) -> None:
 def create(
     context: typer.Context,
     user: Annotated[str, typer.Option("--user", "-u", help="Whose; empty = yours.")] = "",
-    role: Annotated[str, typer.Option(help="The most that it gives: user or staff.")] = "user",
+    role: Annotated[str, typer.Option(help="The most that it gives: user, staff, or scrape.")] = "user",
     days: Annotated[int, typer.Option(min=1, help="Days until it ends.")] = 90,
     note: Annotated[str, typer.Option(help="What it is for.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Make a token. It is printed now and never again."""
-    from data.model import Role
-    from data.state.tokens import create_token
+    from data.state.tokens import TokenRole, create_token
 
-    if role not in tuple(Role):
-        raise BadRequest(f"there is no role {role[:40]}", hint="Choose user or staff.")
+    if role not in tuple(TokenRole):
+        raise BadRequest(f"there is no role {role[:40]}", hint="Choose user, staff or scrape.")
     settings, me = who_asks(context)
     owner = user or (me.user if me else "")
     _check(owner, days, note, settings)
     _require_own(me, [owner])
+    if role == TokenRole.SCRAPE and me is not None and not me.is_staff:
+        raise BadRequest("a token with the role scrape is for cluster staff to make", hint="Ask them for one.")
     now = datetime.now(UTC).replace(microsecond=0)
     made, sent = create_token(
-        _open(settings, writes=True), owner, Role(role), now, now + timedelta(days=days), note=note, by=process_user()
+        _open(settings, writes=True),
+        owner,
+        TokenRole(role),
+        now,
+        now + timedelta(days=days),
+        note=note,
+        by=process_user(),
     )
     screen = context.obj.screen
     if as_json:

@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr
 _RANGES = r"\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]"
 _HOST = rf"[\w.\-]*(?:{_RANGES}[\w.\-]*)*"
 _HOST_LIST = re.compile(rf"(?=.*\w){_HOST}(?:,\s*{_HOST})*", re.ASCII)
+_ORIGIN_HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _RANGE = re.compile(r"(?<=[\[,])(\d+)-(\d+)(?=[\],])")
 
@@ -84,6 +85,20 @@ def http_headers(headers: dict[str, str]) -> dict[str, str]:
 def known_network(text: str) -> str:
     ip_network(text, strict=False)
     return text
+
+
+def origin(text: str) -> str:
+    """An origin as a browser sends it: scheme, host, and a port where it is not the scheme's own."""
+    parts = urlsplit(text)
+    if (
+        parts.scheme not in ("http", "https")
+        or not _ORIGIN_HOST.fullmatch(parts.netloc)
+        or not _has_port_or_none(parts)
+    ):
+        raise ValueError("must be an origin such as https://portal.example.org, without a path")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("must be an origin such as https://portal.example.org, without a path")
+    return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

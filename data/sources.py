@@ -67,6 +67,11 @@ class Sources:
     enforcement: OpenedEnforcement = field(default_factory=OpenedEnforcement)
     demo_history: DemoHistory | None = None
 
+    @property
+    def requests(self) -> dict[str, int]:
+        """What this process sent to each source so far."""
+        return {"slurm": self.scheduler.requests, "metrics": self.metrics.requests}
+
     def associations(self) -> tuple[Association, ...]:
         """Slurm's account tree, at most ten minutes old; empty while Slurm does not give it."""
         return self.live.associations()
@@ -117,8 +122,13 @@ class NoMetrics:
         raise CannotKnow("No metrics server is set", hint="Set metrics.kind and metrics.url.")
 
 
-def open_sources(settings: Settings, *, clock: Clock | None = None) -> Sources:
-    """Open what the settings name; talks to no server yet. SettingsError when a setting cannot work."""
+def open_sources(
+    settings: Settings, *, clock: Clock | None = None, refreshed: Callable[[float, bool], None] | None = None
+) -> Sources:
+    """Open what the settings name; talks to no server yet. SettingsError when a setting cannot work.
+
+    `refreshed` is told of each refresh of the live picture: its seconds, and whether it made one.
+    """
     clock = clock or (lambda: datetime.now(UTC))
     scheduler, metrics = _open_pair(settings, clock)
     live = LiveCluster(
@@ -131,6 +141,7 @@ def open_sources(settings: Settings, *, clock: Clock | None = None) -> Sources:
         origin=_origin(settings, scheduler, metrics),
         key=_key(settings),
         recorder=_recorder(settings),
+        refreshed=refreshed or (lambda seconds, made: None),
     )
     return Sources(
         settings, scheduler, metrics, live, clock, engine=_engine(settings), demo_history=_demo_history(settings, clock)

@@ -30,12 +30,13 @@ class Answers:
     """The cache of one process, with a lock in front of each key: flask-caching alone computes every miss."""
 
     cache: Cache = field(default_factory=lambda: Cache(config={"CACHE_TYPE": "SimpleCache", "CACHE_THRESHOLD": MOST}))
+    looked_up: Callable[[bool], None] = lambda was_kept: None
     locks: tuple[threading.Lock, ...] = field(default_factory=lambda: tuple(threading.Lock() for _ in range(_LOCKS)))
 
     @classmethod
-    def of(cls, server: Flask) -> Answers:
-        """An empty cache, tied to the app."""
-        made = cls()
+    def of(cls, server: Flask, looked_up: Callable[[bool], None] = lambda was_kept: None) -> Answers:
+        """An empty cache, tied to the app; `looked_up` is told of each question whether its answer was kept."""
+        made = cls(looked_up=looked_up)
         made.cache.init_app(server)
         return made
 
@@ -43,6 +44,7 @@ class Answers:
         """What is kept under `parts`, or what `make` gives now. An error is not kept."""
         key = hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
         found = self.cache.get(key)
+        self.looked_up(found is not None)
         if found is None:
             with self.locks[int(key[:8], 16) % _LOCKS]:
                 found = self.cache.get(key)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Generic, TypeVar
 
 from gunicorn.app.base import BaseApplication
@@ -15,6 +19,7 @@ from data.errors import SettingsError
 from settings import ServeSettings
 
 App = TypeVar("App")
+COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +37,38 @@ class Steps(Generic[App]):
     ready: Callable[[], None]
 
 
-def run(settings: ServeSettings, steps: Steps[App]) -> None:
-    """Serve until a signal ends it. Raises SettingsError when the place to listen at is taken or not allowed."""
-    require_free(settings.bind)
-    _Server(settings, steps).run()
+def run(settings: ServeSettings, steps: Steps[App], logs: Mapping[str, Any]) -> None:
+    """Serve until a signal ends it; `logs` is for logging.config. Raises SettingsError when the place to listen at is
+    taken or not allowed."""
+    if not _is_given_socket():
+        require_free(settings.bind)
+    with measured():
+        _Server(settings, steps, logs).run()
+
+
+def _is_given_socket() -> bool:
+    """Whether the socket is open already: from systemd, or from the server that this one takes over from (USR2)."""
+    return "GUNICORN_FD" in os.environ or os.environ.get("LISTEN_PID") == str(os.getpid())
+
+
+@contextmanager
+def measured() -> Iterator[None]:
+    """A folder in memory where the workers' counts come together, while the server runs. It must be known before
+    prometheus_client is imported."""
+    memory = Path("/dev/shm")
+    folder = mkdtemp(prefix="fullwarp-metrics-", dir=memory if os.access(memory, os.W_OK) else None)
+    owner = os.getpid()
+    os.environ[COUNTS] = folder
+    try:
+        yield
+    finally:
+        if os.getpid() == owner:  # a worker ends here too
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    def __init__(self, settings: ServeSettings, steps: Steps[App]) -> None:
-        self.settings = settings
+    def __init__(self, settings: ServeSettings, steps: Steps[App], logs: Mapping[str, Any]) -> None:
+        self.settings, self.logs = settings, logs
         self.steps: Steps[Any] = steps
         self.app: Any = None
         super().__init__()
@@ -70,10 +98,11 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "timeout": 120,
             "graceful_timeout": 20,
             "keepalive": 15,
-            "loglevel": "warning",
+            "logconfig_dict": self.logs,
             "worker_tmp_dir": "/dev/shm" if Path("/dev/shm").is_dir() else None,
             "when_ready": self._when_ready,
             "post_fork": self._post_fork,
+            "child_exit": _child_exit,
         }
 
     def _when_ready(self, server: Any) -> None:
@@ -86,6 +115,13 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self.steps.open(self.app)
         self.steps.warm_up(self.app)
         collect_seldom()
+
+
+def _child_exit(server: Any, worker: Any) -> None:
+    """What a worker has open or in memory is not counted after its end; what it did is."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def require_free(bind: str) -> None:

@@ -26,6 +26,13 @@ _SLOW_PATIENCE_SECONDS = 1.5
 _ACCOUNTS_PATIENCE_SECONDS = 5.0
 
 
+Told = Callable[[float, bool], None]
+
+
+def _nobody(seconds: float, made: bool) -> None:
+    """Nobody is told of a refresh."""
+
+
 class LiveCluster:
     """Keeps the decoded picture of this process, shares it through `cache`, and asks the sources at most once per
     `refresh_seconds` however many threads and processes ask.
@@ -33,7 +40,7 @@ class LiveCluster:
     While a new picture loads, the last good one is served; only the very first load, and one after a long silence
     (three times the refresh time, then at most `patience_seconds`), waits. `clock` gives the present as aware UTC.
     `limits` are the most seconds that one refresh waits for Slurm and for the metrics; `recorder` gives what the
-    history holds of a past moment.
+    history holds of a past moment; `refreshed` is told of each refresh: its seconds, and whether it made a picture.
     """
 
     def __init__(
@@ -49,11 +56,12 @@ class LiveCluster:
         key: str = "live",
         patience_seconds: float = 3.0,
         recorder: Recorder = nothing_recorded,
+        refreshed: Told = _nobody,
     ) -> None:
         self._scheduler, self._metrics, self._cache, self._clock = scheduler, metrics, cache, clock
         self._refresh, self._limits, self._patience = timedelta(seconds=refresh_seconds), limits, patience_seconds
         self._origin = origin or Origin(scheduler_kind=scheduler.kind, metrics_kind=metrics.kind)
-        self._key = key
+        self._key, self._refreshed = key, refreshed
         self._held: Picture | None = None
         self._skipped = ""
         self._guard = threading.Lock()
@@ -75,6 +83,16 @@ class LiveCluster:
         """Whether `snapshot` answers at once: there is a picture, and not one from before a long silence."""
         held = self._newest()
         return held is not None and abs(self._clock() - held.snapshot.made_at) <= self._refresh * _STALE_FACTOR
+
+    @property
+    def known(self) -> Picture | None:
+        """The newest picture that is there, however old; asks no source."""
+        return self._newest()
+
+    def begin(self) -> None:
+        """Start the first refresh behind everyone's back, where there is no picture yet."""
+        if self._newest() is None:
+            self._refresh_behind()
 
     def at(self, moment: datetime) -> ClusterSnapshot:
         """The picture of a past moment, as far as the sources know it; what they cannot know is in `unknown`.
@@ -163,13 +181,21 @@ class LiveCluster:
         try:
             newest = self._newest()
             if newest is None or not self._is_fresh(newest):
-                self._load(newest)
+                self._load_timed(newest)
                 self._failure = None
         except Exception as err:  # a mistake of ours must not end the thread without a word
             self._failure = err
             logging.getLogger(__name__).exception("the picture could not be refreshed")
         finally:
             release()
+
+    def _load_timed(self, last: Picture | None) -> None:
+        begun, made = time.monotonic(), False
+        try:
+            self._load(last)
+            made = True
+        finally:
+            self._refreshed(time.monotonic() - begun, made)
 
     def _load(self, last: Picture | None) -> None:
         """Ask, and publish as soon as the main answers are there; once more when the rare ones took longer."""

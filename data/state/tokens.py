@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
 from data.errors import NotFound, SourceUnreachable
-from data.model import Role
 from data.state.store import StateStore
 from data.state.tables import TOKENS
 
@@ -25,13 +25,22 @@ _SENT = re.compile(PREFIX + r"([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 _NO_SECRET = hashlib.sha256(b"").hexdigest()
 
 
+class TokenRole(StrEnum):
+    """user and staff are ceilings: a token never gives more than its user has. scrape reads the server's own metrics
+    and whether it is ready, and nothing of the cluster."""
+
+    USER = "user"
+    STAFF = "staff"
+    SCRAPE = "scrape"
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a token besides its secret. Its role is a ceiling: it never gives more than its user has."""
+    """What is known of a token besides its secret."""
 
     id: str
     user: str
-    role: Role
+    role: TokenRole
     note: str
     created_by: str
     created_at: datetime
@@ -44,7 +53,7 @@ class Token:
 
 
 def create_token(
-    store: StateStore, user: str, role: Role, now: datetime, expires_at: datetime, *, note: str = "", by: str = ""
+    store: StateStore, user: str, role: TokenRole, now: datetime, expires_at: datetime, *, note: str = "", by: str = ""
 ) -> tuple[Token, str]:
     """Make a token; the second value is what its holder sends, and is kept nowhere."""
     made = Token(secrets.token_hex(_ID_BYTES), user, role, note, by, now, expires_at)
@@ -117,7 +126,7 @@ def _token(row: Row[Any]) -> Token:
     return Token(
         id=row.id,
         user=row.user,
-        role=Role(row.role),
+        role=TokenRole(row.role),
         note=row.note,
         created_by=row.created_by,
         created_at=datetime.fromtimestamp(row.created_at, UTC),

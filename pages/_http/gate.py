@@ -8,6 +8,7 @@ from collections.abc import Callable
 from flask import Flask, Request, Response, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
+from data import tracing
 from data.model import Role, Viewer
 from pages._http.messages import message_page
 
@@ -15,6 +16,7 @@ ViewerOf = Callable[[Request], Viewer | None]
 
 OPEN_FOLDERS = ("assets/", "_dash-component-suites/", "_bundle/")
 OPEN_PATHS = ("healthz", "_favicon.ico")
+OWN_DOOR = ("readyz", "api/v1/self/metrics")  # they ask for themselves who may pass
 WARM_UP_KEY = "fullwarp.warm_up"
 WARM_UP_TOKEN = object()
 WARM_UP_VIEWER = Viewer(user="", role=Role.USER)
@@ -23,9 +25,9 @@ log = logging.getLogger(__name__)
 
 
 def is_open(path: str, prefix: str) -> bool:
-    """Whether a path is served to everybody: assets, bundles and the health word."""
+    """Whether a path needs no viewer: assets, bundles, the health word, and what is for those who watch the server."""
     inner = path.removeprefix(prefix)
-    return inner in OPEN_PATHS or inner.startswith(OPEN_FOLDERS)
+    return inner in OPEN_PATHS + OWN_DOOR or inner.startswith(OPEN_FOLDERS)
 
 
 def close_gate(server: Flask, prefix: str, viewer_of: ViewerOf) -> None:
@@ -39,6 +41,7 @@ def close_gate(server: Flask, prefix: str, viewer_of: ViewerOf) -> None:
         if viewer is None:
             return unauthorized(is_api=f"{request.path}/".startswith(f"{prefix}api/"))
         g.fullwarp_viewer = viewer
+        tracing.asked_by(viewer.user)
         return None
 
 
@@ -49,7 +52,7 @@ def _viewer(viewer_of: ViewerOf) -> Viewer | None:
     return viewer_of(request)
 
 
-def unauthorized(*, is_api: bool = False) -> ResponseReturnValue:
+def unauthorized(*, is_api: bool = False) -> Response:
     """401 as a page for people and as JSON for scripts."""
     if not is_api and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
         page = message_page(
@@ -61,4 +64,8 @@ def unauthorized(*, is_api: bool = False) -> ResponseReturnValue:
     token = "Send a valid token (Authorization: Bearer ...), or ask through the portal."
     hint = token if is_api else "Sign in through the portal."
     error = {"code": "unauthorized", "message": "No identity.", "hint": hint}
-    return jsonify({"error": error}), 401, {"WWW-Authenticate": "Bearer"} if is_api else {}
+    response = jsonify({"error": error})
+    response.status_code = 401
+    if is_api:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response

@@ -10,12 +10,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import _add_api, _before_pages
+from app import _add_api, _before_pages, add_backing
 from data.model import Role
 from data.sources import Sources, open_sources
 from data.state.store import open_store
 from data.state.tokens import create_token
-from pages._request import KEY, Backing
 from settings import (
     ApiSettings,
     CacheSettings,
@@ -62,7 +61,7 @@ def settings_for(history: Path | None = None, state: Path | None = None, per_min
 
 def server_of(settings: Settings, sources: Sources | None) -> Flask:
     server = Flask("fullwarp", static_folder=None)
-    server.config[KEY] = Backing(settings, sources)
+    add_backing(server, settings, sources)
     _before_pages(server, settings)
     _add_api(server, settings)
     return server

@@ -96,12 +96,12 @@ def test_the_layout_names_the_viewer_and_the_role(client: FlaskClient) -> None:
         assert f"Signed in as {name}, {role}" in text
 
 
-def test_a_closed_app_says_so_and_is_not_ready(web_app: Any) -> None:
+def test_a_closed_app_says_so(web_app: Any) -> None:
     from pages._request import backing
 
     backing(web_app.server).opened = None
     client = web_app.server.test_client()
-    assert client.get(PREFIX + "readyz", headers=as_user(USER)).status_code == 503
+    assert client.get(PREFIX + "api/v1/status", headers=as_user(USER)).status_code == 503
     assert client.get(PREFIX + "healthz").status_code == 200
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,10 +34,14 @@ class FixedLive:
         self.shown = shown
         self.asked = 0
         self.is_ready = True
+        self.known: Any = SimpleNamespace(snapshot=shown)
 
     def snapshot(self) -> ClusterSnapshot:
         self.asked += 1
         return self.shown
+
+    def begin(self) -> None:
+        """There is a picture already."""
 
     def at(self, moment: datetime) -> ClusterSnapshot:
         return replace(self.shown, time=moment, is_past=True, unknown=("Reasons of drains are not known.",))
@@ -48,7 +53,7 @@ class FixedLive:
 def sources_of(shown: ClusterSnapshot) -> Sources:
     """What the pages take as sources, with one snapshot behind it."""
     live: Any = FixedLive(shown)
-    nobody: Any = None
+    nobody: Any = SimpleNamespace(requests=0)
     return Sources(Settings(), nobody, nobody, live, lambda: shown.made_at)
 
 
