@@ -64,7 +64,8 @@ class LiveLooking:
 
     def known(self, job: Job) -> Job | None:
         found = self._sources.scheduler.job(job.display_id)
-        return next((one for one in found if attempt_of(one) == attempt_of(job)), None)
+        # Without the restart count: slurmdbd does not keep it before Slurm 23.11.
+        return next((one for one in found if one.key == job.key), None)
 
     def _exemptions(self) -> tuple[Exemption, ...]:
         if is_simulated(self._sources):

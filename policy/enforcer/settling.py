@@ -41,29 +41,31 @@ def _is_settled(passing: Passing, row: AuditRow, look: Look) -> bool:
     except SourceError as err:
         passing.noted.fault(f"whether {row.act.job.display_id} was cancelled is not known yet: {err}")
         return False
-    state = _again(row.act.key[0], look) if job is None else job.state
-    if state is not None and state not in TERMINAL_STATES:
+    if job is not None and job.state not in TERMINAL_STATES:
         return False
-    _settle(passing, row, state)
+    _settle(passing, row, job, is_again=job is None and _is_again(row.act.key[0], look))
     return True
 
 
-def _again(attempt: Attempt, look: Look) -> str | None:
-    """What became of an attempt that Slurm no longer tells of: the same job is there again, or nothing is known."""
-    return "REQUEUED" if any(other[:3] == attempt[:3] for other in look.jobs) else None
+def _is_again(attempt: Attempt, look: Look) -> bool:
+    """Whether the job, or another one with its id, is there as another attempt; a requeue changes the submit time."""
+    return any(other[:2] == attempt[:2] for other in look.jobs)
 
 
 def _known(passing: Passing, attempt: Attempt, job: Job, look: Look) -> Job | None:
     return look.jobs.get(attempt) or passing.looking.known(job)
 
 
-def _settle(passing: Passing, row: AuditRow, state: str | None) -> None:
-    """A job that is gone without a trace counts as cancelled: its user must be told."""
-    if state is None or state == _CANCELLED:
+def _settle(passing: Passing, row: AuditRow, job: Job | None, *, is_again: bool) -> None:
+    """A job that is gone without a trace counts as cancelled: its user must be told. Of one that is there again nobody
+    knows how its earlier attempt ended."""
+    if is_again:
+        outcome, fate, why = Outcome.UNKNOWN, Fate.UNKNOWN, "it was started anew, and how it ended before is not known"
+    elif job is None or job.state == _CANCELLED:
         outcome, fate = Outcome.DONE, Fate.DONE
-        why = "settled by its state: CANCELLED" if state else "settled later: the job is gone"
+        why = "settled by its state: CANCELLED" if job is not None else "settled later: the job is gone"
     else:
-        outcome, fate, why = Outcome.WITHHELD, Fate.WITHHELD, f"it ended by itself: {state}"
+        outcome, fate, why = Outcome.WITHHELD, Fate.WITHHELD, f"it ended by itself: {job.state}"
     with passing.store.connection() as connection:
         now = passing.looking.now()
         settle(connection, row.id, outcome, now, why)

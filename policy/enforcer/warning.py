@@ -12,7 +12,7 @@ from policy.decide import Act, ActKey
 from policy.enforcer.passing import AFTER_ACCEPT, AFTER_COMMIT, Passing
 from policy.enforcer.report import Fate
 from policy.notices import followings
-from policy.store.audit import Outcome, mail_of, note, set_mail, settle
+from policy.store.audit import Outcome, detach_others, mail_of, note, set_mail, settle
 from policy.store.mails import accepted, drop_message, keep_mail, kept_message, reference_of
 
 
@@ -96,4 +96,5 @@ def _message(
     with passing.store.connection() as connection:
         keep_mail(connection, reference, acts[0], message, now)
         set_mail(connection, [rows[act.key] for act in acts], reference)
+        detach_others(connection, reference, [act.key for act in acts])
     return message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, update
 
 from data.enforcement.tables import AUDIT, MAILS
 from data.state.store import StateStore
@@ -111,6 +111,13 @@ def note(connection: Connection, row_id: int, why: str) -> None:
 def set_mail(connection: Connection, row_ids: Sequence[int], reference: str) -> None:
     """Write down which mail tells of these acts."""
     connection.execute(update(AUDIT).where(AUDIT.c.id.in_(row_ids)).values(mail=reference))
+
+
+def detach_others(connection: Connection, reference: str, keys: Iterable[ActKey]) -> None:
+    """The mail is made anew about these acts alone: the others were perhaps never seen under its Message-ID, and their
+    next mail must have one of its own."""
+    kept = select(AUDIT.c.id).where(or_(*(_is_act(key) for key in keys)))
+    connection.execute(update(AUDIT).where(AUDIT.c.mail == reference, AUDIT.c.id.not_in(kept)).values(mail=None))
 
 
 def audit_rows(

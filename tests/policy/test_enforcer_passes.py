@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
@@ -123,6 +124,22 @@ def test_a_job_that_is_requeued_between_look_and_act_is_left_alone() -> None:
     assert "started anew" in report.lines[0].why and world.ends == []
 
 
+@pytest.mark.parametrize("no_accounting", [False, True])
+def test_a_cancel_of_which_nobody_heard_and_a_job_that_was_started_anew(no_accounting: bool) -> None:
+    """What slurmdbd has of the earlier attempt counts; without it, nobody claims to know how that ended."""
+    world = world_of(requeue=104)
+    until(world, 95)
+    world.failing = {"cancel answer": 1.0}
+    until(world, 100, 100)
+    world.failing, world.no_accounting = {}, no_accounting
+    life = world.lives[0]
+    life.job = replace(life.job, submit_time=T0 + timedelta(minutes=104))
+    until(world, 105, 105)
+    (row,) = [row for row in audit_rows(world.store, "demo", T0) if row.act.action is StepAction.CANCEL]
+    assert row.outcome is (Outcome.UNKNOWN if no_accounting else Outcome.DONE)
+    assert (sent(world)[-1] == (105, 3)) == (not no_accounting), "who lost a job is told"
+
+
 def test_an_id_that_is_used_again_is_another_job() -> None:
     world = world_of()
     until(world, 80)
@@ -202,6 +219,27 @@ def test_a_mail_of_which_nobody_knows_is_no_step_and_is_sent_again_as_it_was(fau
         len(world.mails) == {"mail lost": 1, "mail answer": 2}[fault]
         and len({mail.reference for mail in world.mails}) == 1
     )
+
+
+def test_a_job_that_was_left_out_of_a_mail_never_goes_under_its_message_id() -> None:
+    """The first mail of both jobs is lost, the second is of one of them and comes: whoever had that one would not be
+    shown a third under the same name, and so the other job's owner never warned of it."""
+    world = world_of(2)
+    until(world, 40)
+    world.minute, world.failing = 45, {"mail lost": 1.0}
+    world.one_pass()
+    look = world.again
+    world.again = lambda acts: [  # type: ignore[method-assign]
+        replace(one, why="it was busy meanwhile") if act.job.job_id == 100 else one
+        for act, one in zip(acts, look(acts), strict=True)
+    ]
+    world.minute, world.failing = 50, {"mail answer": 1.0}
+    world.one_pass()
+    world.again, world.failing = look, {}  # type: ignore[method-assign]
+    until(world, 55, 55)
+    by_jobs = [(mail.reference, [act[0][1] for act in mail.acts]) for mail in world.mails]
+    (alone, first), (again, second), (other, third) = sorted(by_jobs, key=lambda mail: mail[1], reverse=True)
+    assert (first, second, third) == ([101], [101], [100]) and alone == again != other
 
 
 def test_nobody_is_cancelled_who_could_not_be_warned_or_told() -> None:

@@ -91,9 +91,10 @@ def told(world: World) -> dict[ActKey, list[int]]:
 
 
 def is_split(world: World, key: ActKey) -> bool:
-    """Whether a mail with this act was sent again without it: then the act's own mail must have another Message-ID."""
-    names = {mail.reference for mail in world.mails if key in mail.acts}
-    return any(key not in mail.acts for mail in world.mails if mail.reference in names)
+    """Whether a mail with this act was tried again without it: then the act's next mail must have another
+    Message-ID, for nobody knows which of the two came."""
+    names = {mail.reference for mail in world.tried if key in mail.acts}
+    return any(key not in mail.acts for mail in world.tried if mail.reference in names)
 
 
 def check(lives: list[Life], given_world: dict[str, Any], world: World) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 
 from data.model import Job
 from data.slurm.commands import CommandsSource
 from data.slurm.rest import RestSource
+from data.sources import open_sources
 from policy.actions.cancel import Canceller
 from policy.actions.comment import Commenter
 from policy.actions.outcome import Refused, Unsettled
 from policy.decide import cancel_id
-from settings import SlurmSettings
+from policy.enforcer.looking import LiveLooking
+from settings import MetricsSettings, Settings, SlurmSettings
 from tests.services.fault_proxy import FaultProxy
 from tests.services.slurm import SlurmCluster, wait_until
 
@@ -165,3 +169,26 @@ def test_a_comment_is_written_and_replaced_and_never_that_of_somebody_else(jobs:
 def comments(jobs: Jobs, rows: Sequence[Job]) -> list[str | None]:
     live = {row.job_id: row.admin_comment for row in jobs.source.jobs().rows}
     return [live[job.job_id] for job in rows]
+
+
+def test_a_requeued_job_that_ended_is_known_as_the_attempt_that_it_was(jobs: Jobs) -> None:
+    """slurmdbd keeps no restart count before Slurm 23.11: by it, what was cancelled would be gone without a trace."""
+    (first,) = jobs.submit("--requeue")
+    jobs.cluster.run("scontrol", "requeue", str(first.job_id))
+
+    def again() -> tuple[Job, ...]:
+        with suppress(CalledProcessError):  # it runs already
+            jobs.cluster.run("scontrol", "update", f"jobid={first.job_id}", "StartTime=now")
+        rows = [row for row in jobs.source.jobs().rows if row.job_id == first.job_id]
+        return tuple(row for row in rows if row.is_running and row.restart_count == 1)
+
+    wait_until(lambda: bool(again()), 60, "the job to run again")
+    (second,) = again()
+    cancel(jobs.cluster.commands(), second)
+    jobs.has_ended(second)
+    looking = LiveLooking(
+        open_sources(Settings(slurm=jobs.cluster.commands(), metrics=MetricsSettings(url="http://127.0.0.1:9")))
+    )
+    wait_until(lambda: (found := looking.known(second)) is not None and found.state == "CANCELLED", 20, "its end")
+    earlier = looking.known(first)
+    assert earlier is not None and earlier.state == "REQUEUED"
