@@ -30,6 +30,8 @@ bench: .venv/.test
 docs: .venv/.test
 	$(BIN)/python -m terminal.reference docs/reference
 	$(BIN)/python -m api.reference docs/reference
+	$(BIN)/python -c "from pathlib import Path; from cli import program; from terminal.options_reference import write_options; \
+	  write_options(program, Path('docs/reference'))"
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

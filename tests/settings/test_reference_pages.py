@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from api.reference import api_page
+from cli import program
+from data.findings import FINDINGS
 from data.metrics.registry import METRICS
 from data.settings_file import load_settings, setting_fields
 from settings import Settings
+from terminal.findings_reference import findings_page
+from terminal.options_reference import options_page
 from terminal.reference import example_file, metrics_page, settings_page
 from terminal.report_reference import reports_page
 
@@ -23,6 +27,8 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
         ("settings.md", settings_page()),
         ("metrics.md", metrics_page()),
         ("reports.md", reports_page()),
+        ("findings.md", findings_page()),
+        ("options.md", options_page(program)),
         ("api.md", api_page()),
     ],
 )
@@ -33,6 +39,8 @@ def test_the_page_in_the_docs_is_the_generated_one(name: str, page: str) -> None
 def test_every_field_and_metric_has_a_row() -> None:
     assert [name for name, _ in setting_fields() if f"| `{name.rpartition('.')[2]}` |" not in settings_page()] == []
     assert [name for name in METRICS if f"| `{name}` |" not in metrics_page()] == []
+    assert [name for name in FINDINGS if f"| `{name}` |" not in findings_page()] == []
+    assert findings_page().count("|  |") == 0
 
 
 def test_the_example_as_written_changes_nothing(tmp_path: Path) -> None:
