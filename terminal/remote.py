@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,8 +72,9 @@ class Bearer(requests.auth.AuthBase):
 class RemoteServer:
     """One server and one token. Raises the same errors as the questions themselves, and SourceError."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._base = _checked(url)
+        self._timeout_seconds = timeout_seconds
         self._session = requests.Session()
         self._session.auth = Bearer(token)
 
@@ -82,20 +84,24 @@ class RemoteServer:
         following: str | None = f"api/v1/gpu-efficiency?limit={_PAGE}"
         while following:
             answer = self._get(urljoin(self._base, following))
-            parts.append(_as(_Part, answer.body))
+            parts.append(read_as(_Part, answer.body))
             following = parts[-1].page.next
         verdicts = tuple(one for part in parts for one in part.answer.verdicts)
         return replace(parts[0].answer, verdicts=verdicts), answer.zone
 
     def verdict(self, job_id: str) -> tuple[JobVerdict, ZoneInfo]:
         answer = self._get(f"{self._base}api/v1/gpu-efficiency/{quote(job_id, safe='')}")
-        return _as(JobVerdict, answer.body), answer.zone
+        return read_as(JobVerdict, answer.body), answer.zone
+
+    def ask(self, path: str) -> Any:
+        """The body of any route, as it came; `path` is what stands behind /api/v1/, with its parameters."""
+        return self._get(f"{self._base}api/v1/{path}").body
 
     def _get(self, address: str) -> Answer:
         try:
-            answer = self._session.get(address, timeout=TIMEOUT_SECONDS, allow_redirects=False)
+            answer = self._session.get(address, timeout=self._timeout_seconds, allow_redirects=False)
         except requests.Timeout as err:
-            raise SourceTimeout(f"{self._base} did not answer within {TIMEOUT_SECONDS:.0f} s") from err
+            raise SourceTimeout(f"{self._base} did not answer within {self._timeout_seconds:.0f} s") from err
         except requests.RequestException as err:
             raise SourceUnreachable(
                 f"{self._base} cannot be reached: {_cause(err)}", hint="See --server or FULLWARP_SERVER."
@@ -175,16 +181,22 @@ def _error(base: str, status: int, body: object) -> FullwarpError:
     return SourceError(f"{base} answered {status}: {message}", hint=hint)
 
 
-def _as(kind: type[T], body: object) -> T:
-    """The body as a dataclass of this version."""
+def read_as(kind: type[T], body: object) -> T:
+    """A body as a dataclass of this version. Raises SourceGarbled that names the first field that does not fit."""
     try:
-        return TypeAdapter(kind).validate_python(_with_infinity(body))
+        found: T = _adapter(kind).validate_python(_with_infinity(body))
     except ValidationError as err:
         first = err.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise SourceGarbled(
             f"the answer cannot be read: {place}: {first['msg']}", hint="Is the server of another version?"
         ) from err
+    return found
+
+
+@lru_cache(maxsize=32)
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _with_infinity(value: object) -> object:
