@@ -14,7 +14,7 @@ import typer
 from commands.asked import AsJson, Asked
 from commands.history import seconds_of
 from commands.stored import require_staff, who_asks
-from data.errors import FullwarpError, SettingsError, SourceError
+from data.errors import BadRequest, FullwarpError, SettingsError, SourceError
 
 if TYPE_CHECKING:
     from data.check import Check
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from settings import Settings
 
 WAIT_SECONDS = 60.0
+MOST_WAIT_SECONDS = 86_400.0
 
 
 def register(commands: typer.Typer) -> None:
@@ -42,6 +43,8 @@ def enforce(
     settings, me = who_asks(context)
     require_staff(me, "fullwarp efficiency")
     seconds = seconds_of(every)
+    if not 0 <= wait <= MOST_WAIT_SECONDS:
+        raise BadRequest(f"--wait {wait:g} is no time to wait", hint=f"From 0 to {MOST_WAIT_SECONDS:g} seconds.")
     because = _why_dry(settings, act)
     if not because:
         _require_means(settings)

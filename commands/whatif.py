@@ -56,10 +56,14 @@ def _ratio(text: str) -> float | None:
     number, is_percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     if not number:
         return None
+    wrong = BadRequest(f"--threshold {text[:40]!r} is no share above 0 and up to 1", hint="Such as 9% or 0.09.")
     try:
-        return float(number) / 100 if is_percent else float(number)
+        share = float(number) / 100 if is_percent else float(number)
     except ValueError as err:
-        raise BadRequest(f"--threshold {text[:40]!r} is no share", hint="Such as 9% or 0.09.") from err
+        raise wrong from err
+    if not 0 < share <= 1:
+        raise wrong
+    return share
 
 
 def write_job_submit(

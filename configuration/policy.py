@@ -20,12 +20,20 @@ DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 Minutes = Annotated[float, Field(ge=0, le=60 * 24 * 366, allow_inf_nan=False)]
 Notice = Annotated[float, Field(gt=0, le=60 * 24 * 366, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1)]
+_LEAST_COVERAGE = 0.5
 
 
 def _clock_time(text: str) -> str:
-    if text:
-        time.fromisoformat(text)
+    if text and time.fromisoformat(text).tzinfo is not None:
+        raise ValueError("must be without a time zone: it is a time in site_timezone")
     return text
+
+
+def _absolute(file: Path | None) -> Path | None:
+    """A kill switch that is looked for where the process happens to have been started would never be found."""
+    if file is not None and not file.is_absolute():
+        raise ValueError("must be a whole path, from / on")
+    return file
 
 
 ClockTime = Annotated[str, AfterValidator(_clock_time)]
@@ -144,6 +152,8 @@ class RuleSettings(Section):
         """A cancel comes last, and never without a warning before it."""
         if self.mode is RuleMode.ACT and not self.steps:
             raise ValueError("steps are missing, and mode act needs them")
+        if self.mode is RuleMode.ACT and self.min_coverage < _LEAST_COVERAGE:
+            raise ValueError(f"min_coverage must be {_LEAST_COVERAGE:g} or more, for mode act acts on what it sees")
         for number, step in enumerate(self.steps):
             place = f"steps.{number}"
             if number and step.at_minutes <= self.steps[number - 1].at_minutes:
@@ -209,7 +219,9 @@ class PolicySettings(Section):
     active_link_bytes_per_second: float = Field(
         100e6, gt=0, description="NVLink or PCIe traffic above this contradicts low use, in bytes per second."
     )
-    warn_only_days: float = Field(7.0, ge=0, description="First days of a rule that acts in which it only warns.")
+    warn_only_days: float = Field(
+        7.0, ge=0, le=3660, description="First days of a rule that acts in which it only warns."
+    )
     cancels_per_run: int = Field(10, ge=0, description="Most cancellations of one run.")
     cancels_per_hour: int = Field(20, ge=0, description="Most cancellations within an hour.")
     cancels_per_user_hour: int = Field(5, ge=0, description="Most cancellations of one user's jobs within an hour.")
@@ -224,7 +236,9 @@ class PolicySettings(Section):
     )
     quiet_from: ClockTime = Field("", description="Begin of the hours without steps, such as 22:00; empty = none.")
     quiet_until: ClockTime = Field("", description="End of the hours without steps, such as 07:00, in site_timezone.")
-    stop_file: Path | None = Field(None, description="While this file exists, nothing is done (kill switch).")
+    stop_file: Annotated[Path | None, AfterValidator(_absolute)] = Field(
+        None, description="While this file exists, nothing is done (kill switch); a whole path."
+    )
     longest_exemption_days: float = Field(
         366.0, gt=0, le=3660, description="How far away the end of a time-limited exemption may be, in days."
     )

@@ -90,6 +90,12 @@ def test_a_wrong_interval_is_refused(run: Run, every: str) -> None:
     assert code == 2 and "--every" in err
 
 
+@pytest.mark.parametrize("wait", ["nan", "inf", "-1"])
+def test_a_wait_without_an_end_is_refused(run: Run, wait: str) -> None:
+    code, _, err = run("--wait", wait)
+    assert code == 2 and f"--wait {wait} is no time to wait" in err
+
+
 def test_no_picture_is_shared_with_others(tmp_path: Path) -> None:
     simulated = {"kind": "simulated"}
     settings = Settings.model_validate(

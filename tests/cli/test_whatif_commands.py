@@ -87,7 +87,9 @@ def test_the_curve_marks_the_rule_as_it_is(settings_file: Path) -> None:
     ("words", "says"),
     [
         (("simulate", "idle", "--threshold", "x"), "--threshold 'x' is no share"),
-        (("simulate", "low-mean", "--threshold", "9"), "threshold"),
+        (("simulate", "low-mean", "--threshold", "9"), "--threshold '9' is no share"),
+        (("simulate", "low-mean", "--threshold", "nan"), "--threshold 'nan' is no share"),
+        (("simulate", "low-mean", "--threshold", "inf%"), "--threshold 'inf%' is no share"),
         (("simulate", "low-mean", "--window", "4 moons"), "--window '4 moons'"),
         (("simulate", "no-rule"), "no rule no-rule"),
     ],

@@ -86,7 +86,11 @@ def test_a_site_adds_any_number_of_rules(tmp_path: Path) -> None:
         ('[policy.rules]\nidle = "off"\n', "policy.rules.idle"),
         ('[policy]\nquiet_from = "22:00"\n', "policy is wrong: quiet_from"),
         ('[policy]\nquiet_from = "25:00"\nquiet_until = "07:00"\n', "policy.quiet_from = '25:00'"),
+        ('[policy]\nquiet_from = "22:00+02:00"\nquiet_until = "07:00"\n', "policy.quiet_from = '22:00+02:00'"),
         ("[policy]\nmail_days = []\n", "policy.mail_days"),
+        ('[policy]\nstop_file = "stop-enforcing"\n', "policy.stop_file = 'stop-enforcing'"),
+        ("[policy]\nwarn_only_days = inf\n", "policy.warn_only_days = 'inf'"),
+        ("[policy.rules.idle]\nmin_coverage = 0.2\n", "policy.rules.idle is wrong: min_coverage must be 0.5"),
     ],
 )
 def test_a_wrong_rule_is_refused_with_its_name_and_field(tmp_path: Path, text: str, named: str) -> None:
