@@ -63,6 +63,7 @@ class FullwarpDash(Dash):  # type: ignore[misc]  # dash counts as untyped
 
 def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     """The app. Without `sources` it starts closed: give them later with `open_app` (after a fork)."""
+    from pages._chat_routes import add_chat
     from pages._first_view import first_view
     from pages._gpu_line import add_gpu_line
     from pages._search import add_search
@@ -97,6 +98,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     connect_frame(app)
     add_search(server, prefix)
     add_gpu_line(server, prefix)
+    add_chat(server, prefix)
     _add_api(server, settings)
     add_headers(app, [theme], settings.exposure.frame_ancestors)
     serve_from_memory(server, prefix)

@@ -21,6 +21,7 @@ _KEYS = (
     (("/",), "Search job, node, user, account or page"),
     (("?",), "This list"),
     (("Esc",), "Close what is open"),
+    (("A",), "Ask the assistant"),
     (("T",), "Look at the past"),
     (("[", "]"), "One step back or forward in time"),
     (("←", "↑", "→", "↓"), "From GPU to GPU on the map"),
@@ -48,6 +49,7 @@ def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str,
             html.Div(id="time-bar", className="fw-time-bar", hidden=True, role="group", **{"aria-label": "Past"}),
             shortcuts(),
             html.Main(page, id="page", className="fw-page", tabIndex="-1"),
+            html.Aside(id="chat", className="fw-chat", **{"aria-label": "Ask"}),
         ],
         className="fw-shell",
     )
@@ -120,6 +122,7 @@ def _top_bar(viewer: Viewer, cluster: str) -> Component:
         _icon_button("search-open", "search", "Search"),
         _icon_button("time", "rewind", "Look at the past", **{"aria-expanded": "false", "aria-controls": "time-bar"}),
         _icon_button("keys", "keys", "Keyboard shortcuts"),
+        _icon_button("ask", "chat", "Ask", **{"aria-expanded": "false", "aria-controls": "chat"}),
         _icon_button("theme", "sun fw-icon-theme", "Switch between light and dark"),
         who_i_am(viewer),
     ]

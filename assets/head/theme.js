@@ -7,5 +7,6 @@
   root.setAttribute("data-bs-theme", theme);
   root.setAttribute("data-ag-theme-mode", theme);
   if (kept("fw-nav")) root.setAttribute("data-nav", kept("fw-nav"));
+  try { if (sessionStorage.getItem("fw-chat-open")) root.setAttribute("data-chat", "open"); } catch (e) { /* not kept */ }
   if (/[?&]wall=1(&|$)/.test(location.search)) root.setAttribute("data-wall", "1");
 })();

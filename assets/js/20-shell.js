@@ -62,6 +62,7 @@
   var KEYS = {
     "/": function () { window.fwSearch.focus(); },
     "?": shortcuts,
+    a: function () { window.fwChat.open(); },
     t: function () { window.fwTimeTravel.toggle(); },
     "[": function () { window.fwTimeTravel.step(-1); },
     "]": function () { window.fwTimeTravel.step(1); }

@@ -2,7 +2,8 @@
 
 Our own scripts and style sheets are one file each, Bootstrap's style sheet with ours. Of Dash's scripts those that
 stand alone are put together; those that load parts of themselves need their own address and keep it. What few pages
-use is only named in the index page: `assets/js/08-late.js` fetches it when it is drawn.
+use is only named in the index page: `assets/js/08-late.js` fetches it when it is drawn, `90-chat.js` what the
+assistant's panel needs when it is first opened.
 """
 
 from __future__ import annotations
@@ -54,8 +55,13 @@ class Bundles:
         if addresses not in self._known:
             now = self._merged(address for address in addresses if not _LATE.search(address))
             scripts = (f'<script src="{one}"></script>' for one in now)
-            self._known[addresses] = "\n".join([_late(addresses), *scripts])
+            self._known[addresses] = "\n".join([_late(addresses, self._chat()), *scripts])
         return self._known[addresses] + _SCRIPT.sub("", tags).strip()
+
+    def _chat(self) -> str:
+        """The address of the assistant's own scripts."""
+        own = _joined(sorted((self.assets / "js" / "chat").glob("*.js")), b"\n;\n")
+        return self._keep(own, "application/javascript", "fullwarp-chat-{}.js")
 
     def _merged(self, addresses: Iterable[str]) -> Iterable[str]:
         own = _joined(sorted((self.assets / "js").glob("*.js")), b"\n;\n")
@@ -85,9 +91,9 @@ def _read(server: Flask, address: str) -> bytes:
     return bytes(server.test_client().get(address, environ_overrides={WARM_UP_KEY: WARM_UP_TOKEN}).data)
 
 
-def _late(addresses: Iterable[str]) -> str:
+def _late(addresses: Iterable[str], chat: str) -> str:
     """Where the scripts are that come when they are needed, by the name of their components."""
-    found = ((match[1], address) for address in addresses if (match := _LATE.search(address)))
+    found = [("chat", chat), *((match[1], address) for address in addresses if (match := _LATE.search(address)))]
     named = "".join(f' data-{name}="{escape(address)}"' for name, address in found)
     return f'<template id="late-scripts"{named}></template>'
 
