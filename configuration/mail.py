@@ -61,7 +61,9 @@ class MailSettings(Section):
     user: str = Field("", description="User name at the server; empty = none is asked for.")
     password: SecretStr = Field(SecretStr(""), description="Its password; better in password_file.")
     password_file: Path | None = Field(None, description="File that holds the password.")
-    timeout_seconds: Seconds = Field(20.0, description="Longest wait for an answer of the server, in seconds.")
+    timeout_seconds: Seconds = Field(
+        20.0, description="Longest wait for an answer of the server, in seconds; six times that for a mail."
+    )
     sender: Address = Field("", description="Address that mails come from, such as hpc-noreply@example.org.")
     reply_to: Address = Field("", description="Where answers go: the ticket system's address; empty = to the sender.")
     staff: list[Address] = Field(default_factory=list, description="Addresses of those who are told what went wrong.")

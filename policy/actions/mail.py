@@ -13,7 +13,10 @@ from email.utils import getaddresses
 from configuration.mail import MailSecurity, MailSettings
 from configuration.section import secret_text
 from policy.actions.outcome import Refused, Unsettled
+from policy.actions.smtp_talk import PlainServer, Talk, TlsServer
 
+# The whole talk may take as long as so many answers.
+_MOST_WAITS = 6
 _WIRE = SMTP.clone(cte_type="7bit")
 
 
@@ -59,25 +62,36 @@ class Mailer:
     @contextmanager
     def _connection(self) -> Iterator[smtplib.SMTP]:
         """A server that knows who we are. What fails here fails before anything was sent."""
-        settings = self._settings
-        server = _connected(settings)
-        try:
-            if settings.security is MailSecurity.STARTTLS:
-                server.starttls(context=_tls(settings))
-            if settings.user:
-                server.login(settings.user, secret_text(settings.password, settings.password_file))
-            yield server
-        finally:
-            with suppress(OSError, smtplib.SMTPException):
-                server.quit()
-            server.close()
+        with Talk(_MOST_WAITS * self._settings.timeout_seconds) as talk:
+            try:
+                with _served(self._settings, talk) as server:
+                    yield server
+            except (OSError, smtplib.SMTPException) as err:
+                if talk.is_cut:
+                    raise TimeoutError from err
+                raise
 
 
-def _connected(settings: MailSettings) -> smtplib.SMTP:
+@contextmanager
+def _served(settings: MailSettings, talk: Talk) -> Iterator[smtplib.SMTP]:
+    server = _connected(settings, talk)
+    try:
+        if settings.security is MailSecurity.STARTTLS:
+            server.starttls(context=_tls(settings))
+        if settings.user:
+            server.login(settings.user, secret_text(settings.password, settings.password_file))
+        yield server
+    finally:
+        with suppress(OSError, smtplib.SMTPException):
+            server.quit()
+        server.close()
+
+
+def _connected(settings: MailSettings, talk: Talk) -> smtplib.SMTP:
     seconds = settings.timeout_seconds
     if settings.security is MailSecurity.TLS:
-        return smtplib.SMTP_SSL(settings.host, settings.server_port, timeout=seconds, context=_tls(settings))
-    return smtplib.SMTP(settings.host, settings.server_port, timeout=seconds)
+        return TlsServer(talk, settings.host, settings.server_port, seconds, _tls(settings))
+    return PlainServer(talk, settings.host, settings.server_port, seconds)
 
 
 def _tls(settings: MailSettings) -> ssl.SSLContext:
@@ -108,8 +122,10 @@ def _content(server: smtplib.SMTP, content: bytes) -> None:
         raise
     except (OSError, smtplib.SMTPException) as err:
         raise Unsettled(f"the connection ended before the mail server's answer: {_words(err)}") from err
-    if code != 250:
+    if 400 <= code < 600:
         raise smtplib.SMTPDataError(code, said)
+    if code != 250:  # half an answer, or none that SMTP has
+        raise Unsettled(f"the connection ended within the mail server's answer: {_answer(code, said)}")
 
 
 def _words(err: Exception) -> str:

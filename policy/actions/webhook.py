@@ -27,7 +27,9 @@ class Webhook:
                 timeout=self._settings.timeout_seconds,
                 verify=True if self._settings.ca_file is None else str(self._settings.ca_file),
                 allow_redirects=False,
+                stream=True,  # its words are not read, however long it takes to say them
             )
+            answer.close()
         except (OSError, UnicodeDecodeError, ValueError) as err:
             raise Refused(f"the webhook cannot be reached: {type(err).__name__}") from err
         if not answer.ok or answer.is_redirect:

@@ -107,8 +107,8 @@ def notes_of(rule: Rule) -> tuple[str, ...]:
         "The caps of acting, the first days of a rule that only warn, and passes that were missed are left out.",
         "Users are taken to do nothing after a warning; what they would have changed or ended themselves is not known.",
         "With several GPUs, the one that did most in a step counts: a few jobs more may have been low.",
-        "How much was measured is the average over a job's GPUs, where a verdict takes the least: a job with one GPU that "
-        "was hardly measured counts here, and would not have been acted on.",
+        "How much was measured is the average over a job's GPUs, where a verdict takes the least: a job with one GPU "
+        "that was hardly measured counts here, and would not have been acted on.",
     ]
     if rule.kind is RuleKind.IDLE:
         found.append("A step of a profile that rounds to 0 % counts as idle.")

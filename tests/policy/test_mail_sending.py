@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
+from contextlib import suppress
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -104,6 +107,41 @@ def test_a_server_that_is_not_there_or_says_nothing_is_refused() -> None:
                 Mailer(mail_settings(port, timeout_seconds=0.3)).send(mail())
     with pytest.raises(Refused, match=r"mail.host is not set"):
         Mailer(MailSettings()).send(mail())
+
+
+def drip(listening: socket.socket, answers: list[bytes]) -> None:
+    """Say what is in `answers`, one for each line that comes, and then go on for ever with a byte now and then."""
+    with suppress(OSError):
+        connection, _ = listening.accept()
+        with connection, connection.makefile("rb") as lines:
+            for answer in answers:
+                connection.sendall(answer)
+                lines.readline()
+            if b"354" in b"".join(answers):
+                while lines.readline() not in (b".\r\n", b""):
+                    pass
+            while True:
+                connection.sendall(b"2")
+                time.sleep(0.05)
+
+
+GREETING = [b"220 hi\r\n", b"250 localhost\r\n", b"250 ok\r\n", b"250 ok\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"), [([], Refused), (GREETING[:2], Refused), ([*GREETING, b"354 go on\r\n"], Unsettled)]
+)
+def test_a_server_that_drips_byte_by_byte_does_not_hold_the_talk(
+    answers: list[bytes], outcome: type[Exception]
+) -> None:
+    """Each byte comes well within the limit of one answer, and no answer ever ends."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        threading.Thread(target=drip, args=(listening, answers), daemon=True).start()
+        mailer = Mailer(mail_settings(listening.getsockname()[1], host="127.0.0.1", timeout_seconds=0.2))
+        with pytest.raises(outcome):
+            mailer.send(mail())
 
 
 @pytest.mark.parametrize(
