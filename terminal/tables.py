@@ -20,7 +20,8 @@ BAR_CELLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`is_wide` columns are left out on a terminal of fewer than 110 columns; numbers are never cut."""
+    """`is_wide` columns are left out on a terminal of fewer than 110 columns. Numbers and the first column, which says
+    what the row is about, are never cut; of the others the widest is cut first."""
 
     title: str
     is_number: bool = False
@@ -46,7 +47,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text | None]]
         made.add_column(
             column.title,
             justify="right" if column.is_number else "left",
-            no_wrap=True,
+            # Without it the cells, which never wrap, are cut: rich takes from all columns alike that have it.
+            no_wrap=column.is_number or number == 0,
             overflow="ellipsis",
             min_width=len(column.title) if column.is_number else min(len(column.title), 6),
         )
@@ -56,7 +58,9 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text | None]]
 
 
 def _shown(value: str | Text | None) -> Text:
-    return value if isinstance(value, Text) else Text(cell(value))
+    made = value.copy() if isinstance(value, Text) else Text(cell(value))
+    made.no_wrap, made.overflow = True, "ellipsis"
+    return made
 
 
 def bar(ratio: float | None, style: str = "") -> Text:
