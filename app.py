@@ -30,7 +30,7 @@ from pages._http.headers import add_headers
 from pages._http.health import add_health_routes
 from pages._http.index import app_entry, index_string
 from pages._http.limits import limit_bodies, limit_rates
-from pages._http.not_found import set_not_found_status
+from pages._http.not_found import explain_unknown_files, set_not_found_status
 from pages._http.origin import require_own_origin
 from pages._http.refusals import explain_failures
 from pages._http.statics import serve_from_memory
@@ -92,6 +92,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
         add_log_handler=False,
         on_error=_keep_what_is_shown,
     )
+    _without_dev_tools(app)
     app.layout = functools.partial(_layout, settings)
     app.bundles = serve_bundles(server, prefix, HERE / "assets")
     app.first_view = functools.partial(first_view, functools.partial(_frame, settings))
@@ -104,6 +105,21 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     serve_from_memory(server, prefix)
     set_not_found_status(server, prefix)
     return app
+
+
+def _without_dev_tools(app: Dash) -> None:
+    """Whatever DASH_* variables say: each of these would come from the environment if it were not given."""
+    app.enable_dev_tools(
+        debug=False,
+        dev_tools_ui=False,
+        dev_tools_props_check=False,
+        dev_tools_serve_dev_bundles=False,
+        dev_tools_hot_reload=False,
+        dev_tools_prune_errors=False,
+        dev_tools_validate_callbacks=False,
+        dev_tools_silence_routes_logging=False,
+        dev_tools_disable_version_check=True,
+    )
 
 
 def _keep_what_is_shown(err: Exception) -> None:
@@ -176,6 +192,7 @@ def _before_pages(server: Flask, settings: Settings) -> None:
         server.config[METRICS_KEY],
     )
     explain_failures(server)
+    explain_unknown_files(server)
     limit_bodies(server, settings.exposure.max_body_bytes)
     close_gate(server, prefix, functools.partial(_viewer_of, settings, bearers, backing(server)))
     require_own_origin(server, settings.exposure.origins, bearers.is_sent)

@@ -1,4 +1,4 @@
-"""Unknown addresses answer 404: Dash itself gives its index with 200 to everything."""
+"""Unknown addresses answer 404: Dash itself gives its index with 200 to everything, and fails at unknown files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 import dash
+from dash.exceptions import DependencyException
 from flask import Flask, Response, request
 
 
@@ -19,6 +20,14 @@ def set_not_found_status(server: Flask, prefix: str) -> None:
         if response.status_code == 200 and rule == catch_all and not is_page(request.path.removeprefix(prefix)):
             response.status_code = 404
         return response
+
+
+def explain_unknown_files(server: Flask) -> None:
+    """Dash raises an error of its own where a file of its packages does not exist: anybody may ask for one."""
+
+    @server.errorhandler(DependencyException)
+    def _unknown(_: Exception) -> Response:
+        return Response("There is no such file.", status=404, mimetype="text/plain")
 
 
 def is_page(path: str) -> bool:

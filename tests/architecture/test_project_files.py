@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import distributions
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -45,6 +49,22 @@ def test_every_dependency_has_an_exact_version() -> None:
     extras = PROJECT["project"]["optional-dependencies"].values()
     wanted = {name_of(item) for group in [PROJECT["project"]["dependencies"], *extras] for item in group}
     assert wanted - pinned == set()
+
+
+def test_nothing_is_installed_but_what_is_pinned_at_its_version() -> None:
+    """The list that an audit reads is then the whole truth."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
+    pinned = dict(line.split("==") for line in lines)
+    installed = {name_of(one.metadata["Name"]).replace(".", "-"): one.version for one in distributions()}
+    ours = {"fullwarp", "pip", "uv", "wheel"}
+    assert {name: found for name, found in installed.items() if name not in ours and pinned.get(name) != found} == {}
+
+
+def test_what_is_installed_fits_together() -> None:
+    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else ["uv", "pip"]
+    more = [] if find_spec("pip") else ["--python", sys.executable]
+    done = subprocess.run([*pip, "check", *more], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "docs", "clean"])
