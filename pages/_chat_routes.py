@@ -24,7 +24,7 @@ from pages._chat_desk import Desk, stream_of
 from pages._chat_log import FileLog, MemoryLog, ask_to_stop, log_folder, read_log, remove_log
 from pages._chat_told import box_of
 from pages._chat_view import chat_view
-from pages._request import backing, now, viewer
+from pages._request import backing, viewer
 from settings import Delivery, Settings
 
 KEY = "FULLWARP_CHAT"
@@ -100,7 +100,7 @@ def _ask() -> Response:
     own, here = backing(), desk()
     settings, who = own.sources.settings, viewer()
     question = question_of(_body(body_bytes(settings.chat), settings.chat.question_bytes), settings.chat, who)
-    asker = Asker(who, own.sources, now())
+    asker = Asker(who, own.sources, own.sources.clock())
     if not here.has_room(settings.chat.streams):
         hint = f"{settings.chat.streams} are allowed at once (chat.streams). Try again in a few seconds."
         raise Refused(503, "busy", "Too many answers are under way.", hint)
@@ -180,14 +180,14 @@ def _path() -> str:
 def _conversations() -> Response:
     own = backing()
     settings, keeping = own.sources.settings, desk().keeping
-    found = keeping.list(settings, viewer().user, now())
+    found = keeping.list(settings, viewer().user, own.sources.clock())
     days = settings.chat.history_days if keeping.is_kept(settings) else 0
     return _json({"list": conversation_list([(one.id, one.title, one.asked_at) for one in found], days)})
 
 
 def _conversation() -> Response:
     own = backing()
-    kept = desk().keeping.turns(own.sources.settings, viewer().user, request.args.get("id", ""), now())
+    kept = desk().keeping.turns(own.sources.settings, viewer().user, request.args.get("id", ""), own.sources.clock())
     if not kept:
         raise NotFound("There is no such conversation", hint="It was deleted, is too old, or is another person's.")
     return _json({"turns": [box_of(one, own.settings.serve.url_prefix) for one in kept]})

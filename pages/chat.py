@@ -11,7 +11,7 @@ from components.chat_panel import UsageView, chat_page
 from data.errors import FullwarpError
 from pages._chat_routes import desk
 from pages._chat_view import usage_view
-from pages._request import backing, now, viewer
+from pages._request import backing, viewer
 
 dash.register_page(__name__, path="/chat", name="Ask", title="Ask - Fullwarp", order=8)
 
@@ -25,5 +25,7 @@ def _usage() -> UsageView | None:
     """Counts, for staff; none while the store does not answer."""
     settings = backing().sources.settings
     with suppress(FullwarpError):
-        return desk().keeping.state.read(settings.state, lambda store: usage_view(settings, viewer(), store, now()))
+        return desk().keeping.state.read(
+            settings.state, lambda store: usage_view(settings, viewer(), store, backing().sources.clock())
+        )
     return None
