@@ -13,7 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from commands import enforce, exempt, history, live, metrics, notify, policy, report, simulated, tokens, whatif
+from commands import (
+    chat,
+    enforce,
+    exempt,
+    history,
+    live,
+    mcp,
+    metrics,
+    notify,
+    policy,
+    report,
+    simulated,
+    tokens,
+    whatif,
+)
 from commands.asked import AsJson, Asked
 from data.errors import FullwarpError, NotFound, SettingsError, SourceUnreachable
 
@@ -213,7 +227,7 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, policy, history, report, simulated, exempt, enforce, notify, tokens, whatif):
+for subject in (live, metrics, chat, mcp, policy, history, report, simulated, exempt, enforce, notify, tokens, whatif):
     subject.register(program)
 
 

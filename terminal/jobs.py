@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
 from rich.console import RenderableType
@@ -31,9 +31,14 @@ COLUMNS = (
 
 def job_lines(page: JobPage, zone: tzinfo, width: int) -> Iterator[RenderableType]:
     """One line per job; TIME is the run time, or the wait of a pending job."""
-    yield table(COLUMNS, (_row(row) for row in page.rows), width)
+    yield from row_lines(page.rows, width)
     yield line(f"{of(len(page.rows), page.total, 'job')}, {moment(page.time, zone, is_past=page.is_past)}")
     yield from source_lines(page.sources, page.unknown, page.time)
+
+
+def row_lines(rows: Sequence[JobRow], width: int) -> Iterator[RenderableType]:
+    """The table alone."""
+    yield table(COLUMNS, (_row(row) for row in rows), width)
 
 
 def _row(row: JobRow) -> tuple[str, ...]:

@@ -32,10 +32,11 @@ code 2. With `identity.kind = "unix"` and without root rights, only a file that 
 
 
 def write_reference(folder: Path) -> None:
-    """Write settings.md, metrics.md, findings.md, history.md and reports.md into `folder`."""
+    """Write settings.md, metrics.md, findings.md, history.md, reports.md and tools.md into `folder`."""
     from terminal.findings_reference import findings_page
     from terminal.history_reference import history_page
     from terminal.report_reference import reports_page
+    from terminal.tools_reference import tools_page
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.md").write_text(settings_page(), encoding="utf-8")
@@ -43,6 +44,7 @@ def write_reference(folder: Path) -> None:
     (folder / "findings.md").write_text(findings_page(), encoding="utf-8")
     (folder / "history.md").write_text(history_page(), encoding="utf-8")
     (folder / "reports.md").write_text(reports_page(), encoding="utf-8")
+    (folder / "tools.md").write_text(tools_page(), encoding="utf-8")
 
 
 def settings_page() -> str:

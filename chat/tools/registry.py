@@ -66,7 +66,7 @@ def _schema(fields: Mapping[str, FieldInfo], whole: Mapping[str, Any]) -> dict[s
     properties = {name: _property(one, kinds) for name, one in whole["properties"].items()}
     for name, field in fields.items():
         if not field.is_required():
-            properties[name] = _or_null(properties[name])
+            properties[name] = _or_null(properties[name], field.default)
     return {
         "type": "object",
         "properties": properties,
@@ -88,8 +88,11 @@ def _property(one: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any
     return made
 
 
-def _or_null(one: dict[str, Any]) -> dict[str, Any]:
+def _or_null(one: dict[str, Any], default: object) -> dict[str, Any]:
+    """The same, or null for the default, which the description says."""
     made = {**one, "type": [one["type"], "null"]}
+    if default not in (None, "", False, 0) and "ull = " not in one["description"]:
+        made["description"] = f"{one['description']} Null = {'yes' if default is True else default}."
     if "enum" in one:
         made["enum"] = [*one["enum"], None]
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -46,7 +47,7 @@ def policy_verdicts(
         "sources_failing": sources_form(found.sources),
     }
     link = page("/policy", {"status": status or "", **wanted})
-    return Answer(value, found, link)
+    return Answer(value, replace(found, verdicts=tuple(fitting[:limit])), link)
 
 
 def _fits(one: JobVerdict, wanted: dict[str, str]) -> bool:

@@ -25,7 +25,6 @@ PartitionName = Annotated[str, Field(description="Only this partition's.", max_l
 Model = Annotated[str, Field(description="Only GPUs of this model, as find_nodes names it.", max_length=200)]
 Text = Annotated[str, Field(description="Only rows whose id, name, user or account holds this.", max_length=200)]
 Limit = Annotated[int, Field(description="The most rows, 1 to 50.", ge=1, le=50)]
-Order = Annotated[bool, Field(description="Largest first. Null = yes.")]
 HistoryGroup = Literal[
     "user", "account", "department", "partition", "qos", "model", "node", "state", "size", "day", "job", "application"
 ]

@@ -41,7 +41,7 @@ def test_name_docstring_and_signature_are_the_tool() -> None:
         "properties": {
             "name": {"type": "string", "description": "A name."},
             "kind": {"type": ["string", "null"], "enum": ["a", "b", None], "description": "A kind."},
-            "most": {"type": ["integer", "null"], "description": "The most."},
+            "most": {"type": ["integer", "null"], "description": "The most. Null = 3."},
             "is_deep": {"type": ["boolean", "null"], "description": "Deep."},
         },
         "required": ["name", "kind", "most", "is_deep"],

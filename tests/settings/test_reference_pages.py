@@ -17,6 +17,7 @@ from terminal.findings_reference import findings_page
 from terminal.options_reference import options_page
 from terminal.reference import example_file, metrics_page, settings_page
 from terminal.report_reference import reports_page
+from terminal.tools_reference import tools_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
@@ -29,6 +30,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
         ("reports.md", reports_page()),
         ("findings.md", findings_page()),
         ("options.md", options_page(program)),
+        ("tools.md", tools_page()),
         ("api.md", api_page()),
     ],
 )
