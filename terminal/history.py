@@ -22,7 +22,7 @@ Names = Sequence[str]
 def report_lines(found: Report, zone: tzinfo, width: int, limit: int) -> Iterator[RenderableType]:
     """The table with its total, the waits by number of GPUs, and what the numbers stand on."""
     names = shown_columns(found.query.columns)
-    heads = [Column(COLUMNS[name].label, True, name not in NARROW) for name in names]
+    heads = [Column(_title(name), True, name not in NARROW) for name in names]
     shown = found.rows[:limit]
     label = GROUP_LABELS[found.query.by]
     groups = () if found.query.by is Group.NONE else shown
@@ -36,6 +36,11 @@ def report_lines(found: Report, zone: tzinfo, width: int, limit: int) -> Iterato
             median, most = words.duration(wait.p50_seconds), words.duration(wait.p90_seconds)
             yield line(f"wait with {wait.size} GPUs: half under {median}, nine of ten under {most} ({wait.jobs} jobs)")
     yield from state_lines(found.state)
+
+
+def _title(name: str) -> str:
+    """What is neither hours, a share nor a count has its unit in the head."""
+    return f"{COLUMNS[name].label} kWh" if COLUMNS[name].unit == "kWh" else COLUMNS[name].label
 
 
 def shown_columns(names: Names) -> list[str]:

@@ -15,12 +15,13 @@ from data.words import NOT_MEASURED, clean
 
 ABSENT = "–"
 WIDE = 110
+GAP, LEAST_TEXT = 2, 12
 BAR_CELLS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`is_wide` columns are left out on a terminal of fewer than 110 columns. Numbers and the first column, which says
+    """`is_wide` columns are left out where they do not fit beside the others. Numbers and the first column, which says
     what the row is about, are never cut; of the others the widest is cut first."""
 
     title: str
@@ -40,8 +41,9 @@ def line(*parts: str | tuple[str, str]) -> Text:
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text | None]], width: int) -> Table:
     """A table without frames; every row has a cell for every column."""
-    shown = [number for number, column in enumerate(columns) if width >= WIDE or not column.is_wide]
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    cells = [[_shown(value) for value in row] for row in rows]
+    shown = _fitting(columns, cells, width)
+    made = Table(box=None, padding=(0, GAP, 0, 0), header_style="bold", pad_edge=False)
     for number in shown:
         column = columns[number]
         made.add_column(
@@ -52,9 +54,28 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text | None]]
             overflow="ellipsis",
             min_width=len(column.title) if column.is_number else min(len(column.title), 6),
         )
-    for row in rows:
-        made.add_row(*(_shown(row[number]) for number in shown))
+    for row in cells:
+        made.add_row(*(row[number] for number in shown))
     return made
+
+
+def _fitting(columns: Sequence[Column], cells: Sequence[Sequence[Text]], width: int) -> list[int]:
+    """The columns to show, in their order: all that are not wide, and of the wide ones each that still fits."""
+    needs = [_need(column, number == 0, [row[number] for row in cells]) for number, column in enumerate(columns)]
+    left = width - sum(need for need, column in zip(needs, columns, strict=True) if not column.is_wide)
+    shown = []
+    for number, column in enumerate(columns):
+        if column.is_wide and width >= WIDE and needs[number] <= left:
+            left -= needs[number]
+        elif column.is_wide:
+            continue
+        shown.append(number)
+    return shown
+
+
+def _need(column: Column, is_first: bool, cells: Sequence[Text]) -> int:
+    whole = max((len(column.title), *(one.cell_len for one in cells)))
+    return GAP + (whole if column.is_number or is_first else min(whole, LEAST_TEXT))
 
 
 def _shown(value: str | Text | None) -> Text:
