@@ -8,7 +8,7 @@ have been busy meanwhile: a new episode begins; for kind mean it counts as a fre
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -55,13 +55,31 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Ladders:
-    """What the enforcer has written down: episodes by (attempt, rule), and since when each rule acts."""
+    """What the enforcer has written down: episodes by (attempt, rule), since when each rule acts, and in which form;
+    a form that was not written down yet is absent."""
 
     episodes: Mapping[EpisodeKey, Episode] = field(default_factory=dict)
     acting_since: Mapping[str, datetime] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_LADDERS = Ladders()
+
+
+def of_these_rules(ladders: Ladders, rules: Iterable[Rule], now: datetime) -> Ladders:
+    """The ladders without what was climbed on another form of a rule: nobody was told of the steps that it has now.
+
+    The episodes of a rule that was changed are over, and it acts since now.
+    """
+    changed = {rule.name for rule in rules if ladders.forms.get(rule.name, rule.form) != rule.form}
+    if not changed:
+        return ladders
+    episodes = {
+        key: replace(close(one, now), is_held=one.is_held) if one.rule in changed and one.is_open else one
+        for key, one in ladders.episodes.items()
+    }
+    since = {name: at for name, at in ladders.acting_since.items() if name not in changed}
+    return replace(ladders, episodes=episodes, acting_since=since)
 
 
 def observe(episode: Episode | None, attempt: Attempt, rule: Rule, verdict: Verdict, now: datetime) -> Episode | None:

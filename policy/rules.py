@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from data.model import Job
 from settings import JobKind, PolicySettings, RuleKind, RuleMode, RuleSettings, StepAction
 
 MINUTE = 60.0
+_NOT_OF_THE_FORM = {"mode", "exempt_users", "exempt_accounts", "exempt_partitions", "exempt_qos"}
 # A mean at the threshold is not below it, however it was rounded on the way.
 _HAIR = 1e-9
 
@@ -50,6 +53,12 @@ class Rule:
     @property
     def acts(self) -> bool:
         return self.settings.mode is RuleMode.ACT
+
+    @property
+    def form(self) -> str:
+        """What makes the rule the one that it is: a digest of its settings, but for its mode and whom it spares."""
+        given = self.settings.model_dump(mode="json", exclude=_NOT_OF_THE_FORM, exclude_defaults=True)
+        return hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
 
     @property
     def grace_seconds(self) -> float:

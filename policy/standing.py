@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from data.errors import FullwarpError
 from data.model import SourceState
 from data.sources import Sources
-from policy.ladder import Ladders
+from policy.ladder import Ladders, of_these_rules
 from policy.model import JobVerdict
+from policy.rules import rules_of
 from policy.simulated import PASS, is_simulated, next_pass, simulated_ladders
 from policy.store.reading import ladders_now
 
@@ -24,7 +25,8 @@ def standing(
     """The ladders of everybody's jobs, and the store's state while it does not answer."""
     if is_simulated(sources):
         return simulated_ladders(sources, every, now), None
-    return ladders_now(sources, cluster)
+    ladders, state = ladders_now(sources, cluster)
+    return of_these_rules(ladders, rules_of(sources.settings.policy), now), state
 
 
 def last_run(sources: Sources, now: datetime) -> datetime | None:

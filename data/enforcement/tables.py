@@ -82,6 +82,7 @@ ACTING_SINCE = Table(
     Column("cluster", String(128), primary_key=True),
     Column("rule", String(40), primary_key=True),
     Column("since", Moment, nullable=False),
+    Column("form", String(64)),
 )
 
 MAILS = Table(

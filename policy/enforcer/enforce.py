@@ -21,7 +21,7 @@ from policy.enforcer.report import Fate, Noted, PassReport
 from policy.enforcer.settling import settle_cancellations, settle_past
 from policy.enforcer.stop import why_stopped
 from policy.enforcer.warning import warn
-from policy.ladder import Ladders
+from policy.ladder import Ladders, of_these_rules
 from policy.notices import groups_of
 from policy.rules import rules_of
 from policy.standing import standing
@@ -74,11 +74,15 @@ def _prepare(passing: Passing, look: Look) -> Decision:
     with passing.store.connection() as connection:
         left = open_rows(connection, look.cluster)
     left = settle_cancellations(passing, left, look)
-    acting = [rule.name for rule in rules_of(passing.settings.policy) if rule.acts]
+    rules = rules_of(passing.settings.policy)
+    forms = {rule.name: rule.form for rule in rules if rule.acts}
     with passing.store.connection() as connection:
+        known = ladders_of(connection, look.cluster)
+        ladders = of_these_rules(known, rules, look.time)
+        if ladders is not known:  # with the new form, or the old steps would count for it after a crash
+            keep_episodes(connection, look.cluster, ladders.episodes.values())
         if not look.verdicts.fault:  # else the clock may be wrong, and a rule would seem to act for long
-            keep_acting_since(connection, look.cluster, acting, look.time)
-        ladders = ladders_of(connection, look.cluster)
+            keep_acting_since(connection, look.cluster, forms, look.time)
         recent = cancelled_since(connection, look.cluster, look.time - HOUR)
     decision = _decide(passing.settings, look, ladders, recent)
     passing.episodes, passing.acting_since = dict(decision.episodes), ladders.acting_since

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -41,7 +41,9 @@ def ladders_of(connection: Connection, cluster: str) -> Ladders:
     rows = connection.execute(select(EPISODES).where(EPISODES.c.cluster == cluster))
     since = connection.execute(select(ACTING_SINCE).where(ACTING_SINCE.c.cluster == cluster))
     episodes = [_episode(row) for row in rows]
-    return Ladders({one.key: one for one in episodes}, {row.rule: row.since for row in since})
+    found = since.all()
+    forms = {row.rule: row.form for row in found if row.form is not None}
+    return Ladders({one.key: one for one in episodes}, {row.rule: row.since for row in found}, forms)
 
 
 def keep_episodes(connection: Connection, cluster: str, episodes: Iterable[Episode]) -> None:
@@ -63,14 +65,20 @@ def keep_taken(connection: Connection, episode: Episode) -> None:
         raise LookupError(f"{changed.rowcount} episodes of {episode.key}")
 
 
-def keep_acting_since(connection: Connection, cluster: str, rules: Iterable[str], now: datetime) -> None:
-    """Rules that act from now on begin now, and those that no longer act are forgotten."""
-    wanted, table = set(rules), ACTING_SINCE
-    connection.execute(delete(table).where(table.c.cluster == cluster, table.c.rule.not_in(wanted)))
-    known = {row.rule for row in connection.execute(select(table.c.rule).where(table.c.cluster == cluster))}
-    new = [{"cluster": cluster, "rule": rule, "since": now} for rule in sorted(wanted - known)]
-    if new:
-        connection.execute(insert(table), new)
+def keep_acting_since(connection: Connection, cluster: str, forms: Mapping[str, str], now: datetime) -> None:
+    """Rules that act from now on, or in another form, begin now; those that no longer act are forgotten. `forms` by
+    rule."""
+    table = ACTING_SINCE
+    mine = table.c.cluster == cluster
+    connection.execute(delete(table).where(mine, table.c.rule.not_in(list(forms))))
+    known = {row.rule: row.form for row in connection.execute(select(table).where(mine))}
+    for rule, form in sorted(forms.items()):
+        if rule not in known:
+            connection.execute(insert(table).values(cluster=cluster, rule=rule, since=now, form=form))
+        elif known[rule] is None:
+            connection.execute(update(table).where(mine, table.c.rule == rule).values(form=form))
+        elif known[rule] != form:
+            connection.execute(update(table).where(mine, table.c.rule == rule).values(since=now, form=form))
 
 
 def attempt_values(attempt: Attempt) -> dict[str, object]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from email.message import EmailMessage
-from functools import cached_property
 from pathlib import Path
 
 from sqlalchemy import StaticPool, create_engine
@@ -97,7 +96,7 @@ class World:
     _messages: dict[str, tuple[ActKey, ...]] = field(default_factory=dict)
     _now_sent: tuple[Act, ...] = ()
 
-    @cached_property
+    @property
     def settings(self) -> Settings:
         return Settings(policy=self.policy.model_copy(update={"stop_file": self.stop_file}))
 

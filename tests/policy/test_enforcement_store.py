@@ -14,10 +14,10 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from pydantic import SecretStr
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from data.enforcement.store import ENFORCEMENT
-from data.enforcement.tables import METADATA
+from data.enforcement.tables import ACTING_SINCE, METADATA
 from data.errors import SettingsError, SourceUnreachable
 from data.state.store import APPLICATION, StateStore, newest, open_store, upgrade_store
 from policy.store.audit import (
@@ -93,14 +93,24 @@ def test_a_step_of_an_episode_that_is_not_kept_is_an_error(store: StateStore) ->
 
 def test_a_rule_acts_since_it_was_first_seen_to_act(store: StateStore) -> None:
     with store.connection() as connection:
-        keep_acting_since(connection, "demo", ["idle"], NOW)
-        keep_acting_since(connection, "demo", ["idle", "low-mean"], NOW + MINUTE)
+        keep_acting_since(connection, "demo", {"idle": "a"}, NOW)
+        keep_acting_since(connection, "demo", {"idle": "a", "low-mean": "b"}, NOW + MINUTE)
         assert ladders_of(connection, "demo").acting_since == {"idle": NOW, "low-mean": NOW + MINUTE}
-        keep_acting_since(connection, "demo", ["low-mean"], NOW + MINUTE)
-        keep_acting_since(connection, "demo", ["idle", "low-mean"], NOW + 2 * MINUTE)
+        keep_acting_since(connection, "demo", {"low-mean": "b"}, NOW + MINUTE)
+        keep_acting_since(connection, "demo", {"idle": "a", "low-mean": "b"}, NOW + 2 * MINUTE)
         again = ladders_of(connection, "demo").acting_since
         assert again == {"idle": NOW + 2 * MINUTE, "low-mean": NOW + MINUTE}
         assert ladders_of(connection, "other").acting_since == {}
+
+
+def test_a_rule_in_another_form_acts_since_then_and_one_without_a_form_takes_it_on(store: StateStore) -> None:
+    with store.connection() as connection:
+        keep_acting_since(connection, "demo", {"idle": "a", "low-mean": "b"}, NOW)
+        connection.execute(update(ACTING_SINCE).where(ACTING_SINCE.c.rule == "low-mean").values(form=None))
+        keep_acting_since(connection, "demo", {"idle": "other", "low-mean": "b"}, NOW + MINUTE)
+        found = ladders_of(connection, "demo")
+        assert found.acting_since == {"idle": NOW + MINUTE, "low-mean": NOW}
+        assert found.forms == {"idle": "other", "low-mean": "b"}
 
 
 def test_an_act_is_intended_then_settled_once(store: StateStore) -> None:

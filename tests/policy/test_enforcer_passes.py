@@ -31,7 +31,7 @@ from policy.store.audit import Outcome, audit_rows
 from policy.store.ladders import read_ladders
 from settings import EnforcementSettings, PolicySettings, StepAction
 from tests.policy.enforcement_store import opened
-from tests.policy.enforcer_world import World
+from tests.policy.enforcer_world import Killed, World
 from tests.policy.random_lives import POLICY, T0, life_at
 
 IDLE = {"busy": [], "missing": [], "stuck": [], "pause": None, "requeue": None, "level": 0.0}
@@ -138,6 +138,57 @@ def test_a_cancel_of_which_nobody_heard_and_a_job_that_was_started_anew(no_accou
     (row,) = [row for row in audit_rows(world.store, "demo", T0) if row.act.action is StepAction.CANCEL]
     assert row.outcome is (Outcome.UNKNOWN if no_accounting else Outcome.DONE)
     assert (sent(world)[-1] == (105, 3)) == (not no_accounting), "who lost a job is told"
+
+
+WARNINGS = [("warn", 45), ("warn", 75)]
+
+
+def with_idle(steps: Sequence[tuple[str, float]], days: float = 0, **changes: object) -> PolicySettings:
+    """The policy with another ladder, or other fields, of the idle rule; it only warns in its first days."""
+    ladder = [{"action": action, "at_minutes": at} for action, at in steps]
+    idle = {"steps": ladder, **changes}
+    return PolicySettings.model_validate({"rules": {"idle": idle}, "stop_share": 1.0, "warn_only_days": days})
+
+
+def test_a_cancel_that_was_added_to_a_rule_comes_after_notices_that_name_it() -> None:
+    """The users were warned, and told that nothing follows: those warnings do not count for a ladder with a cancel."""
+    world = world_of()
+    world.policy = with_idle(WARNINGS)
+    until(world, 110)
+    assert sent(world) == [(45, 1), (80, 2)]
+    world.policy = with_idle([*WARNINGS, ("cancel", 90)])
+    until(world, 170, 115)
+    assert sent(world)[2:] == [(115, 1), (150, 2), (170, 3)] and [end.minute for end in world.ends] == [170]
+
+
+@pytest.mark.parametrize(("change", "ended"), [({"exempt_users": ["u9"]}, 2), ({"close_minutes": 20}, 0)])
+def test_a_changed_rule_only_warns_in_its_first_days_again_but_not_for_a_name_that_is_spared(
+    change: dict[str, object], ended: int
+) -> None:
+    world = world_of(2, users=2)
+    world.policy = with_idle([*WARNINGS, ("cancel", 90)], days=0.05)
+    until(world, 80)
+    world.policy = with_idle([*WARNINGS, ("cancel", 90)], days=0.05, **change)
+    until(world, 110, 85)
+    assert len(world.ends) == ended, "72 minutes and a notice after the rule began"
+
+
+def test_an_enforcer_killed_after_it_saw_the_change_does_not_count_the_old_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = world_of()
+    world.policy = with_idle(WARNINGS)
+    until(world, 100)
+    world.policy, world.minute = with_idle([*WARNINGS, ("cancel", 90)]), 105
+
+    def end(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("policy.enforcer.enforce._decide", end)
+        assert world.one_pass() is None
+    until(world, 110, 110)
+    assert world.ends == [] and sent(world)[2:] == [(110, 1)]
 
 
 def test_an_id_that_is_used_again_is_another_job() -> None:

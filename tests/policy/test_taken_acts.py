@@ -17,6 +17,7 @@ from data.state.store import StateStore
 from policy.ladder import Episode
 from policy.model import attempt_of
 from policy.queries import verdict
+from policy.rules import rule_of
 from policy.store import audit
 from policy.store.audit import Outcome, audit_rows, intend, settle
 from policy.store.ladders import keep_acting_since, keep_episodes
@@ -169,8 +170,9 @@ def test_a_verdict_stands_where_the_enforcer_left_it(tmp_path: Path) -> None:
     episode = Episode(attempt_of(one.job), "idle", 1, at - 20 * MINUTE, at, at, low_seconds=5400.0, taken=taken)
     with store.connection() as connection:
         keep_episodes(connection, one.job.cluster, [episode])
-        keep_acting_since(connection, one.job.cluster, ["idle"], at - timedelta(days=30))
-    settings = Settings(enforcement=EnforcementSettings(directory=tmp_path))
+        settings = Settings(enforcement=EnforcementSettings(directory=tmp_path))
+        form = rule_of("idle", settings.policy.rules["idle"]).form
+        keep_acting_since(connection, one.job.cluster, {"idle": form}, at - timedelta(days=30))
     placed = verdict(STAFF, replace(plain, settings=settings), "7")
     found = next(each for each in placed.verdicts if each.rule == "idle")
     assert (found.steps_taken, found.next_action) == (1, StepAction.WARN)
