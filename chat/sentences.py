@@ -94,12 +94,11 @@ def _verdicts(value: Value) -> str:
 
 
 def _jobs(value: Value) -> str:
-    total = value["jobs"]["rows_total"]
-    shown = len(value["jobs"]["rows"])
+    total, more = value["jobs"]["rows_total"], value["jobs"]["rows_left_out"]
     what = {"running": "running", "pending": "waiting", "finished": "finished"}[value["shown"]]
     order = value["sorted_by"]
     by = order.removeprefix("-").replace("_", " ") + (", largest first" if order.startswith("-") else "")
-    return f"{count(total, f'{what} job')}, by {by}; {shown} shown."
+    return f"{count(total, f'{what} job')}, by {by}" + (f"; {more} more than shown." if more else ".")
 
 
 def _nodes(value: Value) -> str:
@@ -161,8 +160,12 @@ def _waits(value: Value) -> str:
     rows: Sequence[Value] = [one for one in value["waits"]["rows"] if one["jobs"] and one["gpus_of_job"] != "all"]
     if not rows:
         return "No job that began in the range has a known wait."
-    said = "; ".join(f"{one['gpus_of_job']} GPUs {duration(one['wait_p50_seconds'])}" for one in rows)
-    return f"Median wait of {value['of']}: {said.replace('CPU only GPUs', 'CPU only').replace('1 GPUs', '1 GPU', 1)}."
+    said = "; ".join(f"{duration(one['wait_p50_seconds'])} {_of_size(str(one['gpus_of_job']))}" for one in rows)
+    return f"Median wait of {value['of']}: {said}."
+
+
+def _of_size(size: str) -> str:
+    return f"with {size} GPU{'' if size == '1' else 's'}" if size != "CPU only" else "without GPUs"
 
 
 def _compared(value: Value) -> str:

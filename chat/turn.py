@@ -48,7 +48,7 @@ def _with_model(asker: Asker, question: str, on_screen: OnScreen, events: Iterat
     first = next(events, None)
     if isinstance(first, Failed) and first.code in DOWN:
         wanted = understood(asker, question, on_screen)
-        yield from _instead(first, run(asker, wanted)) if wanted else iter((first,))
+        yield from _instead(first, run(asker, wanted, question)) if wanted else iter((first,))
     elif first is not None:
         yield from _with_suggestions(chain((first,), events))
 
@@ -58,7 +58,14 @@ def _instead(fault: Failed, events: Iterator[Event]) -> Iterator[Event]:
     note = f"{fault.message} This is what the tools say of what you named.\n\n"
     yield TextDelta(note)
     for event in events:
-        yield replace(event, text=note + event.text) if isinstance(event, Ended) else event
+        yield _behind(note, event) if isinstance(event, Ended) else event
+
+
+def _behind(note: str, ended: Ended) -> Ended:
+    """The end of an answer before whose text a note stands."""
+    size = len(note)
+    moved = tuple(replace(one, start=one.start + size, end=one.end + size) for one in ended.figures)
+    return replace(ended, text=note + ended.text, figures=moved)
 
 
 def _with_suggestions(events: Iterator[Event]) -> Iterator[Event]:

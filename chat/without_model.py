@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from chat.checker import check
 from chat.commands import Wanted, help_lines, is_command, read_command
 from chat.model import Asker, CallEnded, CallStarted, Ended, Event, Failed, OnScreen, TextDelta, ToolResult
 from chat.plain import understood
@@ -30,11 +31,12 @@ def without_model(asker: Asker, question: str, on_screen: OnScreen) -> Iterator[
     elif not wanted:
         yield from _said(_NOT_UNDERSTOOD, FIRST)
     else:
-        yield from run(asker, wanted)
+        yield from run(asker, wanted, question)
 
 
-def run(asker: Asker, wanted: Sequence[Wanted]) -> Iterator[Event]:
-    """Run the tools one after another, and say of each what it found."""
+def run(asker: Asker, wanted: Sequence[Wanted], question: str) -> Iterator[Event]:
+    """Run the tools one after another, and say of each what it found. The text is made of the results: its figures are
+    traced to where they stand, and none is marked."""
     results: list[ToolResult] = []
     text = ""
     for place, one in enumerate(wanted, 1):
@@ -47,7 +49,8 @@ def run(asker: Asker, wanted: Sequence[Wanted]) -> Iterator[Event]:
         text += said
         if said:
             yield TextDelta(said)
-    yield Ended(text, suggestions=suggestions(results))
+    traced = tuple(figure for figure in check(text, results, question).figures if figure.is_traced)
+    yield Ended(text, traced, suggestions=suggestions(results))
 
 
 def _wanted(asker: Asker, question: str, on_screen: OnScreen) -> Sequence[Wanted] | None:
