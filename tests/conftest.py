@@ -21,6 +21,7 @@ pytest_plugins: list[str] = [
     "tests.services.postgres",
     "tests.services.mail",
     "tests.services.web",
+    "tests.services.whole_site",
     "tests.services.processes",
 ]
 

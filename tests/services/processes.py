@@ -9,7 +9,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVICES = ("slurm_cluster", "prometheus_server", "redis_url", "postgres_port")
+SERVICES = ("slurm_cluster", "prometheus_server", "redis_url", "postgres_port", "whole_site")
 
 
 @cache
