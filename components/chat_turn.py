@@ -50,9 +50,7 @@ def turn_end(
     if has_figures:
         dotted = html.Span("6 of 8", className="fw-traced", **{"aria-hidden": "true"})
         parts.append(html.P([dotted, " dotted = from a tool result; hover shows which"], className="fw-chat-note"))
-    parts.append(
-        _acts(text, is_retryable=not failure or bool(failure.get("is_retryable", True)), kept=is_kept, thumb=thumb)
-    )
+    parts.append(_acts(text, kept=is_kept, thumb=thumb))
     if suggestions:
         parts.append(suggested(suggestions))
     return parts
@@ -86,14 +84,13 @@ def _failed(failure: Mapping[str, Any]) -> Component:
     )
 
 
-def _acts(text: str, *, is_retryable: bool, kept: bool, thumb: int | None) -> Component:
+def _acts(text: str, *, kept: bool, thumb: int | None) -> Component:
     buttons: list[Component] = []
     if text:
         label = html.Span("Copy", className="fw-label")
         copy = {"data-copy": text, "aria-label": "Copy the answer"}
         buttons.append(html.Button([icon("copy"), label], type="button", className="fw-chat-copy", **copy))
-    if is_retryable:
-        buttons.append(act("retry", "retry", "Ask again"))
+    buttons.append(act("retry", "retry", "Ask again"))
     if kept and text:
         buttons += [_thumb(1, "thumb-up", "Good answer", thumb), _thumb(-1, "thumb-down", "Bad answer", thumb)]
     return html.Div(buttons, className="fw-chat-acts")

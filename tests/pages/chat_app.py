@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 
 from app import open_app
 from configuration.chat import Delivery, ModelKind
+from data.sources import Sources
 from pages._chat_desk import Desk
 from pages._chat_routes import HEADER, HEADER_VALUE, KEY
 from settings import ChatSettings, Settings, StateSettings
@@ -30,9 +31,9 @@ def settings_with(base_url: str = "", state: Path | None = None, **chat: Any) ->
     )
 
 
-def open_chat(app: Any, settings: Settings) -> FlaskClient:
+def open_chat(app: Any, settings: Settings, sources: Sources | None = None) -> FlaskClient:
     """A client of the app, opened anew with an assistant that remembers nothing."""
-    open_app(app, replace(open_fakes(), settings=settings))
+    open_app(app, replace(sources or open_fakes(), settings=settings))
     app.server.config[KEY] = Desk()
     client: FlaskClient = app.server.test_client()
     return client
