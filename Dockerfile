@@ -17,6 +17,7 @@ COPY pages pages
 COPY components components
 COPY chat chat
 COPY terminal terminal
+COPY ondemand ondemand
 COPY policy policy
 COPY data data
 COPY assets assets

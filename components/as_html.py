@@ -16,6 +16,10 @@ _ATTRIBUTES = {
     "href": "href",
     "title": "title",
     "role": "role",
+    "scope": "scope",
+    "tabIndex": "tabindex",
+    "target": "target",
+    "rel": "rel",
 }
 _TAGS = {"Link": "a"}
 _NOTHING = frozenset({"Store", "Interval", "Location", "Download", "Clipboard"})
