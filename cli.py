@@ -97,11 +97,22 @@ def _console() -> Console:
 SCREEN = Terminal()
 
 
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"fullwarp {version('fullwarp')}")
+        raise typer.Exit
+
+
 @program.callback()
 def options(
     context: typer.Context,
     demo: Annotated[bool, typer.Option("--demo", help="Use the simulated cluster; no settings are needed.")] = False,
     config: Annotated[Path | None, typer.Option("--config", help="Settings file (TOML).")] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version and stop.")
+    ] = False,
 ) -> None:
     context.obj = Asked(demo, config, SCREEN)
 

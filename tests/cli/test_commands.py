@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,10 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_the_version_is_that_of_the_package(run: Run) -> None:
+    assert run("--version") == (0, f"fullwarp {version('fullwarp')}\n", "")
 
 
 def test_every_command_is_in_the_reference() -> None:
