@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from data.errors import BadRequest, SettingsError, SourceError
 if TYPE_CHECKING:
     from data.history.state import PassNumbers
     from data.sources import Sources
+    from settings import Settings
 
 WAIT_SECONDS = 90.0
 
@@ -68,17 +70,38 @@ def forget(
     wait: Annotated[float, typer.Option(help="How long to wait for the collector, in seconds.")] = WAIT_SECONDS,
     as_json: AsJson = False,
 ) -> None:
-    """Take a user's name, and the names of their jobs, out of all that was collected up to now."""
-    from data.history.privacy import forget_user
+    """Take a user's name, and the names of their jobs, out of all that was collected up to now, and delete their
+    conversations with the assistant."""
+    from data.history.privacy import ForgottenUser, forget_user
     from data.history.store import writing
     from terminal.collecting import forgotten_lines
     from terminal.session import load
 
     asked: Asked = context.obj
     settings = load(asked.config, is_demo=asked.is_demo).settings
+    conversations = _forget_conversations(settings, user)
+    if settings.history.directory is None and conversations is not None:
+        asked.screen.show(ForgottenUser(0, (), conversations), forgotten_lines, as_json)
+        return
     with writing(directory_of(settings.history.directory), wait_seconds=wait) as store:
         found = forget_user(store, settings.history, user, datetime.now(UTC))
-    asked.screen.show(found, forgotten_lines, as_json)
+    asked.screen.show(replace(found, conversations=conversations), forgotten_lines, as_json)
+
+
+def _forget_conversations(settings: Settings, user: str) -> int | None:
+    """How many conversations with the assistant were deleted, with the person's counts; None without a store."""
+    from data.state.chat_kept import forget_conversations
+    from data.state.chat_usage import forget_usage
+    from data.state.store import open_store
+
+    store = open_store(settings.state)
+    if store is None:
+        return None
+    try:
+        forget_usage(store, user)
+        return forget_conversations(store, user)
+    finally:
+        store.close()
 
 
 def _pass(asked: Asked, sources: Sources, since: datetime | None, wait: float) -> PassNumbers:

@@ -43,6 +43,8 @@ def csv_lines(found: Imported, width: int) -> Iterable[RenderableType]:
 
 def forgotten_lines(found: ForgottenUser, width: int) -> Iterable[RenderableType]:
     yield f"{found.files:,} files were changed. Jobs of before now stay without the name when they are collected again."
+    if found.conversations is not None:
+        yield f"{found.conversations:,} conversations with the assistant were deleted."
     for path in found.unreadable:
         yield f"{path} is damaged and may still hold it: remove the file."
 

@@ -90,10 +90,12 @@ def read_pseudonyms(settings: HistorySettings) -> Pseudonyms:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenUser:
-    """How many files changed, and files that may still name the user because nobody can read them."""
+    """How many files changed, files that may still name the user because nobody can read them, and how many of their
+    conversations with the assistant were deleted (None = no store is set)."""
 
     files: int
     unreadable: tuple[Path, ...]
+    conversations: int | None = None
 
 
 def forget_user(store: HistoryStore, settings: HistorySettings, user: str, now: datetime) -> ForgottenUser:
