@@ -67,6 +67,8 @@ def enforcer_checks(settings: Settings, now: datetime) -> Iterator[Check]:
     facts = EnforcerFacts(acting, stopped=why_stopped(settings.policy))
     if settings.enforcement.is_set:
         facts = _with_store(settings, facts)
+    if settings.enforcement.is_set or settings.policy.enforce:
+        facts = replace(facts, exemptions_error=_exemptions_error(settings, now))
     if settings.mail.is_set and (settings.policy.enforce or settings.enforcement.is_set):
         facts = replace(facts, mail_error=_mail_error(settings))
     yield from enforcement(settings, facts, now)
@@ -84,6 +86,17 @@ def _with_store(settings: Settings, facts: EnforcerFacts) -> EnforcerFacts:
             return replace(facts, last_pass=last_pass(connection))
     except FullwarpError as err:
         return replace(facts, store_error=str(err))
+
+
+def _exemptions_error(settings: Settings, now: datetime) -> str:
+    from data.state.opened import OpenedState
+    from policy.exemptions import exemptions_for_acts
+
+    try:
+        exemptions_for_acts(settings, OpenedState(), now)
+    except FullwarpError as err:
+        return f"{err} ({err.hint})" if err.hint else str(err)
+    return ""
 
 
 def _mail_error(settings: Settings) -> str:

@@ -16,12 +16,13 @@ _LATE = timedelta(minutes=30)
 
 @dataclass(frozen=True, slots=True)
 class EnforcerFacts:
-    """What was found. `acting` are the rules that act, `errors` by what was tried (store, mail), `last_pass` None =
-    never or not known, `stopped` says why acting is stopped now."""
+    """What was found. `acting` are the rules that act, `errors` by what was tried (store, mail, exemptions).
+    `last_pass` None = never or not known, `stopped` says why acting is stopped now."""
 
     acting: tuple[str, ...]
     store_error: str = ""
     mail_error: str = ""
+    exemptions_error: str = ""
     last_pass: datetime | None = None
     stopped: str = ""
 
@@ -32,6 +33,7 @@ def enforcement(settings: Settings, facts: EnforcerFacts, now: datetime) -> Iter
         return
     yield _is_on(settings, facts)
     yield from _store(settings, facts, now)
+    yield from _exemptions(settings, facts)
     yield from _mail(settings, facts)
     if facts.stopped:
         yield Check(SUBJECT, Verdict.PROBLEM, f"nothing is acted on: {facts.stopped}", ())
@@ -59,6 +61,14 @@ def _store(settings: Settings, facts: EnforcerFacts, now: datetime) -> Iterator[
         yield Check(SUBJECT, Verdict.NOTE, "no pass that acts has ended yet", fix)
     else:
         yield _last_pass(now - facts.last_pass)
+
+
+def _exemptions(settings: Settings, facts: EnforcerFacts) -> Iterator[Check]:
+    if facts.exemptions_error:
+        yield Check(SUBJECT, Verdict.PROBLEM, f"nothing is acted on: {facts.exemptions_error}", ())
+    elif not settings.state.is_set:
+        fix = ("in the enforcer's file too, where the server's has it: [state] directory = ...",)
+        yield Check(SUBJECT, Verdict.NOTE, "exemptions that people make are not read: state.directory is empty", fix)
 
 
 def _last_pass(age: timedelta) -> Check:

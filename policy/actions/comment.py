@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from data.errors import FullwarpError
+from data.errors import FullwarpError, SourceDenied
 from data.model import Job
 from data.protocols import SchedulerSource
 from data.slurm.command_client import CommandClient
@@ -20,7 +20,7 @@ _MOST_CHARS: Final = 200
 
 
 class Commenter:
-    """Writes to running jobs, by the way that Slurm is read; needs an operator's rights."""
+    """Writes to running jobs, by the way that Slurm is read; needs an administrator's rights, for an operator's are too few."""
 
     def __init__(self, settings: SlurmSettings, scheduler: SchedulerSource) -> None:
         self._settings, self._scheduler = settings, scheduler
@@ -42,6 +42,10 @@ class Commenter:
                 self._commands.text("scontrol", "update", f"jobid={wanted}", f"AdminComment={_line(text)}")
             else:
                 self._by_rest(self._rest, job, text)
+        except SourceDenied as err:
+            raise Refused(
+                f"AdminComment of {job.display_id}: {err} (it takes Slurm's AdminLevel Administrator)"
+            ) from err
         except FullwarpError as err:
             raise Refused(f"AdminComment of {job.display_id}: {err}") from err
         return True

@@ -17,7 +17,8 @@ from tests.services.mail import Inbox
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MAIL = {"host": "mail", "sender": "hpc@example.org", "staff": ["ops@example.org"], "address_pattern": "{user}@x.org"}
-GOOD = {"policy": {"enforce": True, "stop_file": "/etc/stop"}, "enforcement": {"directory": "/var/lib/x"}, "mail": MAIL}
+KEPT = {"enforcement": {"directory": "/var/lib/x"}, "state": {"directory": "/var/lib/state"}}
+GOOD = {"policy": {"enforce": True, "stop_file": "/etc/stop"}, "mail": MAIL, **KEPT}
 FINE = EnforcerFacts(("idle",), last_pass=NOW - timedelta(minutes=2))
 
 
@@ -51,6 +52,8 @@ def test_nobody_hears_of_it_who_has_not_begun() -> None:
         ({}, {"store_error": "the enforcement store does not answer"}, "does not answer"),
         ({}, {"mail_error": "mail server mail:587: refused"}, "refused"),
         ({}, {"acting": ()}, "may act, by no rule"),
+        ({"state": {}}, {}, "exemptions that people make are not read"),
+        ({}, {"exemptions_error": "the store of exemptions is not there"}, "nothing is acted on: the store of exempt"),
     ],
 )
 def test_what_is_missing_is_named(change: dict, facts: dict, words: str) -> None:
@@ -72,6 +75,7 @@ def test_store_and_mail_server_are_looked_at(tmp_path: Path, mail_inbox: Inbox) 
         "the last pass that acted ended 3 min ago" in said
         and f"mail goes through 127.0.0.1:{mail_inbox.port} (none)" in said
     )
+    assert any("nothing is acted on: the store of exemptions is not there" in text for text in said)
     (tmp_path / "enforcement.sqlite").write_bytes(b"no database" * 500)
     dead = settings.model_copy(update={"mail": settings.mail.model_copy(update={"port": 1})})
     found = problems(list(enforcer_checks(dead, NOW)))

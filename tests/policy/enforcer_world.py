@@ -70,7 +70,7 @@ class NoLock:
 @dataclass
 class World:
     """`chance` decides what fails, with these probabilities; 0 = nothing does. `kill` names the place and how often it
-    must be reached before the end comes; None = no end. `mails` came, of `tried` the enforcer cannot know it."""
+    must be reached before the end comes; None = no end. `mails` came, `tried` are all that were begun."""
 
     lives: list[Life]
     store: StateStore = field(default_factory=memory_store)
@@ -188,11 +188,11 @@ class World:
             raise Refused("mail server does not answer")
 
     def send(self, message: EmailMessage) -> None:
-        if self.no_mail or self.fails("mail"):
-            raise Refused("550 no")
         acts = self._messages[f"{message['Message-ID']} {message['X-Acts']}"]
         mail = Delivered(self.minute, message["Message-ID"], acts)
         self.tried.append(mail)
+        if self.no_mail or self.fails("mail"):
+            raise Refused("550 no")
         if self.fails("mail lost"):
             raise Unsettled("cut before the answer")
         self.mails.append(mail)
