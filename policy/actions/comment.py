@@ -20,7 +20,7 @@ _MOST_CHARS: Final = 200
 
 
 class Commenter:
-    """Writes to running jobs, by the way that Slurm is read; needs an administrator's rights, for an operator's are too few."""
+    """Writes to running jobs, by the way that Slurm is read; needs the rights of an Administrator in Slurm."""
 
     def __init__(self, settings: SlurmSettings, scheduler: SchedulerSource) -> None:
         self._settings, self._scheduler = settings, scheduler
