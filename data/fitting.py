@@ -69,7 +69,7 @@ def _fit(node: Node, gpus: Mapping[str, int], asked: Tres, features: str | None)
     wanted = {kind for kind, count in asked.gpus_by_type.items() if kind and count}
     free = sum(count for kind, count in gpus.items() if not wanted or kind in wanted)
     shares = max(1, asked.nodes or 1)
-    cpus, memory = _left(node.cpus, node.allocated_cpus), _left(node.memory_bytes, node.allocated_memory_bytes)
+    cpus, memory = left(node.cpus, node.allocated_cpus), left(node.memory_bytes, node.allocated_memory_bytes)
     enough = (
         free >= -(-(asked.gpus or 0) // shares)
         and _has(cpus, asked.cpus, shares)
@@ -79,7 +79,8 @@ def _fit(node: Node, gpus: Mapping[str, int], asked: Tres, features: str | None)
     return Fit(node.name, free, cpus, memory) if enough else None
 
 
-def _left(total: int | None, used: int | None) -> int | None:
+def left(total: int | None, used: int | None) -> int | None:
+    """What of a node nobody holds; None = not known."""
     return None if total is None or used is None else max(0, total - used)
 
 

@@ -39,7 +39,7 @@ def _documents(asker: Asker) -> Documents:
     folder = asker.sources.settings.chat.documents
     if folder is None:
         raise CannotKnow("No documents are kept here", hint="A folder of them is named by the setting chat.documents.")
-    return asker.sources.days.get(("documents", signature(folder)), lambda: read_documents(folder))
+    return asker.sources.digests.get(("documents", signature(folder)), lambda: read_documents(folder))
 
 
 def _hit_form(hit: Hit) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def wait_by_gpu_count(
         "partition": partition or None,
         "waits": listed(found.waits, wait_form, 10),
     }
-    return Answer(value, found, _link(words))
+    return Answer(value, found, _link({**words, "view": "waits"}))
 
 
 def user_efficiency(

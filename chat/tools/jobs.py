@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number, text, texts
@@ -29,7 +29,14 @@ from data.queries.pending import Waiting, waiting
 from data.slurm.job_states import JOB_STATES
 
 _BUDGET_SECONDS = 5.0
-Days = Literal[1, 3, 7]
+
+
+def _whole(given: object) -> object:
+    """A command gives its numbers as words, and some models do."""
+    return int(given) if isinstance(given, str) and given.isdecimal() else given
+
+
+Days = Annotated[Literal[1, 3, 7], BeforeValidator(_whole)]
 JobSort = Annotated[
     str,
     Field(
@@ -117,9 +124,8 @@ def compare_jobs(asker: Asker, job_id: JobId, other_job_id: JobId) -> Answer:
     """Two jobs side by side: the efficiency report of each, and the difference of what both have measured."""
     answers = [job_answer(asker.viewer, asker.sources, one) for one in (job_id, other_job_id)]
     first, second = (report_form(one, short=True) for one in answers)
-    names = [one.report.job.display_id for one in answers]
     value = {"first": first, "second": second, "second_minus_first": _differences(first, second)}
-    return Answer(value, tuple(answers), of_job(names[1]))
+    return Answer(value, tuple(answers))
 
 
 def _by_hours(asker: Asker, filter: JobFilter, sort: str, limit: int, link: str) -> Answer:

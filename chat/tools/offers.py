@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chat.tools.gpu_kinds import Workload, kinds_of, measured_gib
-from data.fitting import Fit, fits
+from data.fitting import Fit, fits, left
 from data.gpu_models import GIB
 from data.model import ClusterSnapshot, Job, Node, Partition, Tres
 from data.words import duration, slurm_time
@@ -107,7 +107,7 @@ def _with_room(snapshot: ClusterSnapshot, job: Job) -> tuple[Fit, ...]:
     """Nodes of the partition with enough free cores and memory for a job without GPUs."""
     asked = job.requested
     rooms = [
-        Fit(node.name, 0, _left(node.cpus, node.allocated_cpus), _left(node.memory_bytes, node.allocated_memory_bytes))
+        Fit(node.name, 0, left(node.cpus, node.allocated_cpus), left(node.memory_bytes, node.allocated_memory_bytes))
         for node in snapshot.nodes
         if node.state.schedulable and job.partition in node.partitions
     ]
@@ -117,10 +117,6 @@ def _with_room(snapshot: ClusterSnapshot, job: Job) -> tuple[Fit, ...]:
         if (room.free_cpus or 0) >= max(1, asked.cpus or 1)
         and (room.free_memory_bytes or 0) >= (asked.memory_bytes or 0)
     )
-
-
-def _left(total: int | None, used: int | None) -> int | None:
-    return None if total is None or used is None else max(0, total - used)
 
 
 def _closed(partition: Partition, wanted: Workload, accounts: frozenset[str]) -> Iterator[str]:

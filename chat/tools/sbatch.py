@@ -11,7 +11,6 @@ from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number
 from chat.tools.gpu_kinds import Workload
 from chat.tools.history_forms import finding_form, values_form
-from chat.tools.links import page
 from chat.tools.offers import Offer, lines_of, offers
 from data.efficiency import GPU_CLASSES, gpu_class
 from data.errors import BadRequest, FullwarpError
@@ -69,7 +68,7 @@ def sbatch_advice(
         "own_jobs_of_this_size": _history(asker, wanted, own=True),
         "note": "Cores and memory are each GPU's share of a node unless they were given. Room now promises no start.",
     }
-    return Answer(value, found, page("/nodes", {"partition": best.partition.name}) if best else "/nodes")
+    return Answer(value, found)
 
 
 def _offer_form(one: Offer) -> dict[str, Any]:

@@ -107,6 +107,11 @@ def test_every_commands_tool_and_arguments_are_there() -> None:
     assert len(BY_NAME) == sum(1 + len(one.aliases) for one in COMMANDS)
 
 
+def test_numbers_of_a_command_are_taken_as_numbers(sources: Sources) -> None:
+    (found,) = results(ask(sources, "/jobs finished days=7 limit=3"))
+    assert found.error == "" and found.value is not None and found.value["days"] == 7
+
+
 def test_help_names_every_command(sources: Sources) -> None:
     last = ask(sources, "/help")[-1]
     assert isinstance(last, Ended) and all(f"`{one.usage}`" in last.text for one in COMMANDS)

@@ -24,6 +24,8 @@ from tests.queries.history.attempts import COLLECTED
 from tests.services.web import PREFIX
 
 ZONE = "UTC"
+# What no page shows as a whole.
+NO_PAGE = ("compare_jobs", "sbatch_advice", "site_documents")
 
 
 def link(sources: Sources, tool: str, **arguments: Any) -> str:
@@ -48,7 +50,7 @@ def read(address: str) -> Any:
     return reader(query, COLLECTED, ZONE, parts.path)
 
 
-@pytest.mark.parametrize("tool", [name for name in TOOLS if name != "site_documents"])
+@pytest.mark.parametrize("tool", [name for name in TOOLS if name not in NO_PAGE])
 def test_every_link_is_a_page_that_answers(web_app: Any, sources: Sources, tool: str) -> None:
     open_app(web_app, sources)
     found = link(sources, tool, **ASKED[tool])
@@ -101,6 +103,16 @@ def test_the_page_of_history_asks_the_same(sources: Sources, tool: str) -> None:
     )
     assert (table.filter.users, table.filter.models, page.ignored) == ({"alice"}, {"H100"}, ())
     assert table.sort == {"efficiency_report": "-gpu_hours_allocated", "waste_ranking": "-gpu_hours_wasted"}[tool]
+
+
+def test_what_no_page_shows_has_no_link(sources: Sources) -> None:
+    assert [link(sources, tool, **ASKED[tool]) for tool in NO_PAGE] == ["", "", ""]
+
+
+def test_waits_are_shown_by_the_view_of_waits(sources: Sources) -> None:
+    page = read(link(sources, "wait_by_gpu_count", partition="gpu", **RANGE))
+    assert (page.address.value("view"), page.table.by.value, page.ignored) == ("waits", "size", ())
+    assert page.table.filter.partitions == {"gpu"}
 
 
 def test_the_policy_page_opens_the_job_and_keeps_the_filters(sources: Sources) -> None:
