@@ -33,14 +33,15 @@ def first_page_seconds() -> float:
         begun = time.perf_counter()
         process = subprocess.Popen([FULLWARP, "demo", "--bind", bind], cwd=folder, stderr=subprocess.DEVNULL)
         try:
-            _wait_for_page(f"http://{bind}", begun + 60)
+            wait_for_page(f"http://{bind}", begun + 60)
             return round(time.perf_counter() - begun, 3)
         finally:
             process.terminate()
             process.wait(30)
 
 
-def _wait_for_page(url: str, until: float) -> None:
+def wait_for_page(url: str, until: float) -> None:
+    """Wait until the Overview is answered. Raises TimeoutError."""
     question = {
         "output": ".._pages_content.children..._pages_store.data..",
         "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],

@@ -58,10 +58,11 @@ def overview(nodes: int) -> Row:
     _wait_for_day(app, sources)
     devices = len(sources.live.snapshot().gpus)
     row: Row = {"nodes": nodes, "devices": devices, **_refreshes(app, sources)}
-    return row | (_first_views(app) if _chromium() else {"browser": "chromium-headless-shell is not installed"})
+    return row | (_first_views(app) if chromium() else {"browser": "chromium-headless-shell is not installed"})
 
 
-def _chromium() -> str | None:
+def chromium() -> str | None:
+    """The browser, where one is installed."""
     return shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
@@ -172,7 +173,7 @@ def _first_views(app: Any) -> Row:
     from playwright.sync_api import sync_playwright
 
     with _served(app) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         views = [_first_view(browser, url) for _ in range(TIMES + 1)][1:]
         browser.close()
     return {key: round(statistics.median(view[key] for view in views), 1) for key in views[0]}

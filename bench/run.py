@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from bench.chat_streams import chat_streams
 from bench.collected import collected, summaries_read
 from bench.commands import first_page_seconds, help_seconds
 from bench.history import year_by_user
@@ -45,6 +46,7 @@ def main() -> None:
         "snapshots": snapshots,
         "help_seconds": help_seconds(),
         "demo_first_page_seconds": first_page_seconds(),
+        "chat_streams": chat_streams(),
         # In processes of their own: the pages of a process belong to one app.
         "overview": [apart(overview, size, context="spawn") for size in (DEMO, LARGE)],
     }
