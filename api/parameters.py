@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.paging import FAREST, MOST_ROWS
+from data.exemption import KINDS
 from data.model import GpuState
 from data.queries.history import COLUMNS, Group
 from data.queries.history.groups import SIZES
@@ -18,7 +19,7 @@ from data.queries.metrics import Group as MetricsGroup
 from data.queries.metrics.rows import SORTS as METRICS_SORTS
 from data.slurm.job_states import JOB_STATES
 from data.slurm.states import NODE_BUCKETS
-from policy.exemptions import KINDS, MOST_NAME, MOST_REASON
+from policy.exemptions import MOST_NAME, MOST_REASON
 from policy.model import Status
 
 Words = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(max_length=200)]

@@ -10,6 +10,8 @@ import typer
 
 from commands.asked import AsJson, Asked
 from commands.stored import open_kept, process_user, require_staff, who_asks
+from data.errors import FullwarpError
+from data.exemption import KINDS, KeptExemption
 
 if TYPE_CHECKING:
     from data.state.store import StateStore
@@ -28,7 +30,7 @@ def register(commands: typer.Typer) -> None:
 @exempt.command()
 def add(
     context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="user, account, qos, partition or job.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the job's id.")],
     reason: Annotated[str, typer.Option(help="Why; the page and the verdicts show it.")],
     until: Annotated[str, typer.Option(help="Its end: 2026-12-24, 2026-12-24T18:00 or a distance such as 14d.")],
@@ -46,6 +48,8 @@ def add(
     wanted = Wanted(kind, name, parse_end("--until", until, now, zone), reason, rule)
     made = make_exemption(_open(settings, writes=True), wanted, settings.policy, process_user(), now)
     context.obj.screen.show(made, lambda one, _: [made_line(one, zone)], as_json)
+    if doubt := _doubt(settings, made):
+        context.obj.screen.tell(doubt)
 
 
 @exempt.command("list")
@@ -85,6 +89,19 @@ def remove(
     require_staff(me, OWN)
     found = end_exemption(_open(settings), exemption_id, process_user(), datetime.now(UTC))
     context.obj.screen.tell(ended_line(found))
+
+
+def _doubt(settings: Settings, made: KeptExemption) -> str:
+    """A word on a name that Slurm does not know: it is kept all the same, for the name may be one of tomorrow."""
+    from data.sources import open_sources
+    from policy.exempt_names import doubt_of
+    from settings import CacheSettings
+
+    try:
+        scheduler = open_sources(settings.model_copy(update={"cache": CacheSettings(kind="memory")})).scheduler
+        return doubt_of(scheduler, made.kind, made.name)
+    except FullwarpError as err:
+        return f"Whether Slurm knows the {made.kind} {made.name} could not be asked: {err}"
 
 
 def _open(settings: Settings, *, writes: bool = False) -> StateStore:

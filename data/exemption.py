@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+SUBJECTS = ("user", "account", "qos", "partition")
+"""What a job has by a name, and can be exempt by; they are fields of a Job."""
+KINDS = (*SUBJECTS, "job")
+
 
 @dataclass(frozen=True, slots=True)
 class KeptExemption:
-    """`kind` is user, account, qos, partition or job; `rule` "" means every rule. One that is taken back stays, with
+    """`kind` is one of KINDS; `rule` "" means every rule. One that is taken back stays, with
     who did it and when."""
 
     id: str

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from data.efficiency import gpu_hours
-from data.exemption import KeptExemption
+from data.exemption import SUBJECTS, KeptExemption
 from data.model import Job, SourceState, Viewer
 from data.sources import Sources
 from policy.exemptions import as_rules, exemptions_now
 from policy.model import JobVerdict, Status, Verdict
 from policy.queries import VerdictList, verdicts
 
-SUBJECTS = ("user", "account", "partition", "qos")
 MADE = "exemption"
 Key = str | tuple[str, str, str]
 

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from data.errors import BadRequest, FullwarpError, SettingsError
-from data.exemption import KeptExemption
+from data.exemption import KINDS, KeptExemption
 from data.model import SourceState
+from data.slurm.job_ids import job_id, written
 from data.sources import Sources
 from data.state.opened import OpenedState, store_down
 from policy.rules import Exemption, rules_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from data.state.store import StateStore
 
 NAME = "exemptions"
-KINDS = ("user", "account", "qos", "partition", "job")
 MOST_NAME, MOST_REASON = 200, 300
 
 
@@ -53,6 +53,7 @@ def make_exemption(store: StateStore, wanted: Wanted, policy: PolicySettings, by
 
     _check(wanted, policy, now)
     name, reason = wanted.name.strip(), wanted.reason.strip()
+    name = _job_name(name) if wanted.kind == "job" else name
     return add_exemption(store, wanted.kind, name, wanted.rule, reason, until=wanted.until, by=by, now=now)
 
 
@@ -77,6 +78,16 @@ def _check(wanted: Wanted, policy: PolicySettings, now: datetime) -> None:
             f"until: {wanted.until:%Y-%m-%d} is too far away",
             hint=f"At most {policy.longest_exemption_days:g} days (policy.longest_exemption_days); make it again then.",
         )
+
+
+def _job_name(name: str) -> str:
+    """A job's id as Slurm writes it. Raises BadRequest for what no job is called."""
+    wanted = job_id(name)
+    if isinstance(wanted.task, str):
+        raise BadRequest(
+            f"name: {name[:40]!r} are several jobs", hint=f"Exempt one task, or all of them by {wanted.job}."
+        )
+    return written(wanted)
 
 
 def _is_line(text: str, most: int) -> bool:

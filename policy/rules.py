@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 
+from data.exemption import SUBJECTS
 from data.gpu_models import gpu_model
 from data.metrics.registry import METRICS
 from data.model import Job
@@ -108,8 +109,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """A time-limited exemption. `kind` is user, account, partition, qos or job (a raw or written id); `rule` ""
-    means every rule."""
+    """A time-limited exemption. `kind` is one of KINDS; of a job any id counts by which people may know it: raw or
+    written, its own or that of its array or het job. `rule` "" means every rule."""
 
     kind: str
     name: str
@@ -121,11 +122,14 @@ class Exemption:
         if now >= self.until or self.rule not in {"", rule}:
             return False
         if self.kind == "job":
-            return self.name in {str(job.job_id), job.display_id}
-        return getattr(job, self.kind, None) == self.name if self.kind in _SUBJECTS else False
+            whole = self.name.partition("+")[0]
+            return self.name in _ids_of(job) or (job.het_job_id is not None and whole == str(job.het_job_id))
+        return getattr(job, self.kind, None) == self.name if self.kind in SUBJECTS else False
 
 
-_SUBJECTS = ("user", "account", "partition", "qos")
+def _ids_of(job: Job) -> set[str]:
+    numbers = (job.job_id, job.array_job_id, job.het_job_id)
+    return {job.display_id, *(str(number) for number in numbers if number is not None)}
 
 
 def rules_of(policy: PolicySettings) -> tuple[Rule, ...]:
@@ -195,7 +199,7 @@ def exemption_of(
     rule: Rule, job: Job, policy: PolicySettings, exemptions: Iterable[Exemption], now: datetime
 ) -> tuple[str, str] | None:
     """Code and words of what exempts the job from this rule; None = nothing does."""
-    for word in _SUBJECTS:
+    for word in SUBJECTS:
         name = getattr(job, word)
         if name and matches([*_listed(policy, word), *_listed(rule.settings, word)], name):
             return word, f"{_WORDS[word]} {name} is exempt"

@@ -11,17 +11,18 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
-from data.errors import SettingsError, SourceUnreachable
+from data.errors import BadRequest, SettingsError, SourceUnreachable
 from data.sources import Sources
 from data.state.exemptions import active_exemptions, add_exemption, all_exemptions, end_exemption
 from data.state.opened import OpenedState
 from data.state.store import APPLICATION, StateStore, open_store
+from policy.exempt_names import doubt_of
 from policy.exempted import exemptions
-from policy.exemptions import exemptions_for_acts
+from policy.exemptions import Wanted, exemptions_for_acts, make_exemption
 from policy.queries import verdicts
 from policy.rules import Exemption
 from settings import Settings, StateSettings
-from tests.live.builders import NOW
+from tests.live.builders import NOW, make_job
 from tests.policy.test_verdict_scope import idle_everywhere
 from tests.queries.cluster import ALICE, STAFF, STRANGER, open_fakes, secrets_in
 
@@ -126,6 +127,53 @@ def test_what_is_measured_low_under_an_exemption_is_counted(tmp_path: Path) -> N
     measured = next(one for one in verdicts(STAFF, sources(settings)).verdicts if one.job.job_id == 7)
     status = next(one.measured_status for one in measured.verdicts if one.rule == "idle")
     assert (row.jobs, row.low_jobs, status) == (1, 1, "low")
+
+
+JOB = {"job_id": 100}
+TASK = {"job_id": 105, "array_job_id": 100, "array_task_id": 4, "display_id": "100_4"}
+HET = {"job_id": 100, "het_job_id": 100, "het_offset": 0, "display_id": "100+0"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "holds"),
+    [
+        (JOB, "100", True),
+        (JOB, "101", False),
+        (TASK, "100_4", True),
+        (TASK, "105", True),
+        (TASK, "100", True),
+        (TASK, "100_5", False),
+        (HET, "100", True),
+        (HET, "100+1", True),
+        (HET, "101+1", False),
+        (JOB, "None", False),
+    ],
+)
+def test_a_job_is_exempt_by_any_id_that_people_may_know_it_by(
+    fields: dict[str, object], name: str, holds: bool
+) -> None:
+    """An array by its id with all its tasks, a het job by each of its components: less is cancelled, never more."""
+    assert Exemption("job", name, LATER).holds(make_job(**fields), "idle", NOW) == holds  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "kept_as"), [("0100_4", "100_4"), ("100.batch", "100"), (" 100+1 ", "100+1")])
+def test_a_jobs_id_is_kept_as_slurm_writes_it(tmp_path: Path, name: str, kept_as: str) -> None:
+    settings, store = kept(tmp_path)
+    wanted = Wanted("job", name, LATER, "because")
+    assert make_exemption(store, wanted, settings.policy, "root", NOW).name == kept_as
+    for wrong in ("abc", "100_[1-5]", "100_*"):
+        with pytest.raises(BadRequest):
+            make_exemption(store, replace(wanted, name=wrong), settings.policy, "root", NOW)
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "unknown"),
+    [("user", "alice", "alcie"), ("account", "physics", "phsyics"), ("partition", "gpu", "gup"), ("job", "7", "999")],
+)
+def test_a_name_that_slurm_does_not_know_is_said(kind: str, known: str, unknown: str) -> None:
+    scheduler = open_fakes().scheduler
+    assert doubt_of(scheduler, kind, known) == ""
+    assert f"Slurm knows no {kind} {unknown} now" in doubt_of(scheduler, kind, unknown)
 
 
 def test_the_commands_add_list_and_remove(tmp_path: Path) -> None:
