@@ -133,7 +133,7 @@ def _evenly(device: DeviceSeries, step_seconds: float) -> tuple[float | None, ..
 
 def _value(value: Mapping[str, Any], base: str, tool: str) -> list[Component]:
     """Facts first, then the lists as tables; what is not shown here is in the result below."""
-    plain = {key: one for key, one in value.items() if not isinstance(one, Mapping | list) and one not in (None, "")}
+    plain = {key: one for key, one in value.items() if _is_plain(one) or (one is None and name_of(key).is_number)}
     facts = [(_fact_name(key), _fact(key, one, base)) for key, one in list(plain.items())[:MOST_FACTS]]
     drawn: list[Component] = [facts_list(facts)] if facts else []
     for key, one in value.items():

@@ -1,0 +1,158 @@
+"""Answers as components: safe whatever the model writes, figures marked where they stand, cards within their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from dash.development.base_component import Component
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.model import Figure, ToolResult
+from components.as_html import as_html
+from components.chat_cards import MOST_CARD, as_json, card
+from components.chat_text import answer_text, own_address, settled_length
+from components.chat_values import name_of
+from settings import JudgementSettings
+
+LIMITS = JudgementSettings()
+ALLOWED = {"P", "Ul", "Ol", "Li", "Blockquote", "Strong", "Em", "S", "Thead", "Tbody", "Tr", "Th", "Td", "H3", "Span",
+           "A", "Code", "Pre", "Hr", "Br", "Table", "Div"}  # fmt: skip
+MARKDOWN = st.text(
+    st.one_of(st.sampled_from("*_`#->|[]()!<&\\~\n\t :/.0123456789=\"'"), st.characters(codec="utf-8")), max_size=300
+)
+
+
+def parts_of(part: Any) -> Iterator[Component]:
+    if isinstance(part, list | tuple):
+        for one in part:
+            yield from parts_of(one)
+    elif isinstance(part, Component):
+        yield part
+        yield from parts_of(getattr(part, "children", None))
+
+
+def text_of(part: Any) -> str:
+    if isinstance(part, list | tuple):
+        return "".join(text_of(one) for one in part)
+    return (
+        text_of(getattr(part, "children", None)) if isinstance(part, Component) else "" if part is None else str(part)
+    )
+
+
+@given(MARKDOWN, st.data())
+def test_whatever_is_written_becomes_a_few_known_elements(text: str, data: st.DataObject) -> None:
+    places = st.integers(0, len(text))
+    spans = [tuple(sorted(data.draw(st.tuples(places, places)))) for _ in range(2)]
+    figures = [Figure(*spans[0], "c", "rows[0].x_gpu_hours")]
+    for part in parts_of(answer_text(text, "/warp/", figures, [spans[1]], {"c": "find_jobs"})):
+        assert type(part).__name__ in ALLOWED
+        href = getattr(part, "href", None)
+        assert href is None or href.startswith(("/warp/", "http://", "https://"))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"),
+        ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>"),
+        ("[x](//evil.example)", "<p>x</p>"),
+        ("[x](/jobs/1)", '<p><a href="/warp/jobs/1">x</a></p>'),
+        ("[x](/warp/jobs/1)", '<p><a href="/warp/jobs/1">x</a></p>'),
+        ("![a picture](https://evil.example/p.png)", "<p>a picture</p>"),
+        ("a\n\n- **b**", "<p>a</p><ul><li><strong>b</strong></li></ul>"),
+    ],
+)
+def test_markdown_is_drawn_and_html_is_text(text: str, html: str) -> None:
+    assert as_html(answer_text(text, "/warp/")) == html
+
+
+def test_a_foreign_link_says_where_it_leads_and_gives_nothing_away() -> None:
+    (link,) = [one for one in parts_of(answer_text("[x](https://e.org/a)", "/")) if type(one).__name__ == "A"]
+    assert (link.href, link.target, link.title) == ("https://e.org/a", "_blank", "https://e.org/a")
+    assert "noopener" in link.rel and "noreferrer" in link.rel
+
+
+@pytest.mark.parametrize("text", ["Job **48211** holds 40.2 GPU-hours.", "| a |\n|---|\n| 40.2 |", "- 40.2\n- 7",
+                                  "```\n40.2\n```", "`40.2`", "> 40.2 [x](/a?b=40.2)", "### 40.2"])  # fmt: skip
+def test_a_traced_figure_is_marked_wherever_it_stands(text: str) -> None:
+    start = text.index("40.2")
+    drawn = answer_text(text, "/", [Figure(start, start + 4, "c", "rows[0].idle_gpu_hours")], (), {"c": "find_jobs"})
+    (traced,) = [one for one in parts_of(drawn) if getattr(one, "className", "") == "fw-traced"]
+    assert traced.children[0] == "40.2"
+    assert text_of(traced.children[1]) == "from find_jobs: rows[0].idle_gpu_hours"
+
+
+@pytest.mark.parametrize("text", ["One. It wastes **1680** a week. Three.", "- It wastes 1680 a week.",
+                                  "1. It wastes 1680 a week.", "# It wastes 1680 a week."])  # fmt: skip
+def test_a_sentence_that_is_not_traced_is_marked_whole_and_its_block_stays(text: str) -> None:
+    end = text.index("week.") + 5
+    start = text.index("It") if text.startswith("One") else 0
+    drawn = answer_text(text, "/", (), [(start, end)])
+    marked = "".join(text_of(one) for one in parts_of(drawn) if getattr(one, "className", "") == "fw-untraced")
+    assert marked == "It wastes 1680 a week."
+    assert as_html(drawn).count("not traced") == 1
+    assert text_of(answer_text(text, "/")) == text_of(drawn).replace("not traced", "")
+
+
+@given(st.lists(st.sampled_from(["word ", "\n\n", "- item\n", "\n```\n", "\n", "| a | b |\n"]), max_size=20))
+def test_blocks_that_were_shown_stay_as_they_are(pieces: list[str]) -> None:
+    """What is settled is a prefix that ends with an empty line outside of code, and only grows."""
+    text, before = "", 0
+    for piece in pieces:
+        text += piece
+        settled = settled_length(text)
+        assert before <= settled <= len(text) and text[:settled].count("```") % 2 == 0
+        before = settled
+
+
+@pytest.mark.parametrize(
+    ("href", "own"),
+    [("/jobs/1", "/w/jobs/1"), ("/w/jobs/1", "/w/jobs/1"), ("//x", None), ("/\\x", None), ("http://x", None),
+     ("jobs/1", None), ("/a b", None), ("", None)],
+)  # fmt: skip
+def test_only_addresses_of_the_app_are_its_own(href: str, own: str | None) -> None:
+    assert own_address(href, "/w/") == own
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "unit"),
+    [("idle_gpu_hours", "Idle", "GPU-h"), ("gpu_utilization_ratio", "GPU utilization", "%"), ("ended_at", "Ended", ""),
+     ("power_watts", "Power", "W"), ("job_id", "Job id", ""), ("gpus", "GPUs", "")],
+)  # fmt: skip
+def test_a_key_is_read_as_a_name_with_its_unit(key: str, words: str, unit: str) -> None:
+    assert (name_of(key).words, name_of(key).unit) == (words, unit)
+
+
+def result(**value: Any) -> ToolResult:
+    return ToolResult("c", "find_jobs", {"sort": "idle", "limit": 3}, 0.041, value, link="/jobs?show=running")
+
+
+def test_a_card_shows_rows_their_number_the_page_and_the_call() -> None:
+    rows = [{"job_id": "48211", "user": "<b>", "idle_gpu_hours": 40.2, "utilization_ratio": None}] * 9
+    html = as_html(card(result(jobs={"rows": rows, "rows_total": 43, "rows_left_out": 34}), "/warp/", LIMITS))
+    assert "8 of 43 rows" in html and "41 ms" in html and "idle, 3" in html
+    assert '<a href="/warp/jobs/48211">' in html and '<a href="/warp/jobs?show=running">Open the page</a>' in html
+    assert "<b>" not in html.replace("<bdi>", "") and "40.2" in html
+
+
+def test_what_is_not_measured_is_a_dash_and_zero_is_a_number() -> None:
+    html = as_html(card(result(wasted_gpu_hours=None, used_gpu_hours=0.0), "/", LIMITS))
+    assert 'title="not measured or not known"' in html and ">0<" in html.replace("</dd>", "<").replace("<span", "<")
+
+
+def test_a_failed_call_stays_open_with_its_words() -> None:
+    html = as_html(
+        card(ToolResult("c", "node", {"name": "x"}, 0.1, None, error="There is no node x", hint="See."), "/", LIMITS)
+    )
+    assert "fw-tool-failed" in html and "There is no node x" in html and "See." in html
+
+
+def test_no_card_is_larger_than_its_bound() -> None:
+    rows = [{f"name_{number}": "x" * 900 for number in range(20)} for _ in range(60)]
+    drawn = card(result(**{f"list_{number}": rows for number in range(10)}), "/", LIMITS)
+    assert len(as_json(drawn)) <= MOST_CARD + 20_000 and "too large for a card" in as_html(drawn)
+    assert orjson.loads(as_json(drawn))["type"] == "Details"
