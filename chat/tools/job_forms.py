@@ -32,6 +32,8 @@ def report_form(found: JobAnswer, *, short: bool = False) -> dict[str, Any]:
     if short:
         return made
     return made | {
+        "comment": text(report.job.comment),
+        "admin_comment": text(report.job.admin_comment),
         "devices": listed(report.gpus, _device, 16),
         "attempts_before": listed(found.attempts, _attempt, 5),
     }
