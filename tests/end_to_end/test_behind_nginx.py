@@ -155,7 +155,7 @@ def test_no_viewer_meets_an_error_while_servers_are_replaced(whole_site: WholeSi
     """HUP: new workers. USR2: a new program beside the old one, which then ends. TERM: one of two servers goes and
     comes."""
     first = whole_site.server
-    with whole_site.viewers(count=6) as viewers:
+    with whole_site.viewers(pause=0.1) as viewers:
         viewers.rounds(20)
         old = first.workers()
         first.process.send_signal(signal.SIGHUP)

@@ -62,13 +62,15 @@ def basic(user: str) -> str:
 
 @dataclass
 class Viewers:
-    """Threads that go round `paths` and the pages' callback until the block ends. `check` sees every answer."""
+    """Threads that go round `paths` and the pages' callback until the block ends, with a `pause` in seconds after each.
+    `check` sees every answer and gives what is wrong with it."""
 
     port: int
     prefix: str
     check: Callable[[str, Answer], str | None] = lambda path, answer: None
     paths: tuple[str, ...] = ("", "jobs", "_dash-update-component", "api/v1/status", "health")
     count: int = 4
+    pause: float = 0.05
     headers: dict[str, str] = field(default_factory=dict)
     statuses: Counter[int | str] = field(default_factory=Counter)
     complaints: list[str] = field(default_factory=list)
@@ -117,7 +119,7 @@ class Viewers:
             self.statuses[answer.status] += 1
             if complaint := self.check(path, answer):
                 self.complaints.append(f"{path}: {complaint}")
-            time.sleep(0.01)
+            time.sleep(self.pause)
 
     def _tick(self) -> dict[str, Any]:
         place, search = TICK["inputs"]  # type: ignore[misc]

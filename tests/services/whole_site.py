@@ -121,7 +121,7 @@ class WholeSite:
     def api_viewers(self, **more: object) -> Viewers:
         """Scripts that read the numbers, each checked."""
         headers = {"Authorization": f"Bearer {self.tokens['staff']}"}
-        return Viewers(self.port, PREFIX, right_numbers, ("api/v1/status",), 2, headers, **more)  # type: ignore[arg-type]
+        return Viewers(self.port, PREFIX, right_numbers, ("api/v1/status",), 2, headers=headers, **more)  # type: ignore[arg-type]
 
 
 def right_numbers(path: str, answer: Answer) -> str | None:
