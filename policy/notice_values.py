@@ -15,8 +15,8 @@ from policy.calendar import next_opening
 from policy.decide import Act, ActKey, warn_only_until
 from policy.ladder import Episode, EpisodeKey, due_at, next_step, take
 from policy.model import attempt_of
-from policy.rules import Rule, rules_of
-from settings import RuleKind, Settings, StepAction
+from policy.rules import MINUTE, Rule, rule_of
+from settings import RuleKind, RuleSettings, Settings, StepAction, StepSettings
 
 _NAME_CHARS, _MOST_NODES = 60, 3
 
@@ -66,7 +66,7 @@ def following(
     """The steps after this one, if it is taken now and the job stays low; the rule's clock and notices, its first days
     of warnings alone and quiet hours are kept."""
     policy, zone = settings.policy, ZoneInfo(settings.site_timezone)
-    rule = _rule(act.rule, settings)
+    rule = _rule(act, settings)
     found: list[Following] = []
     moment = now
     while True:
@@ -88,7 +88,7 @@ def notice_values(
     after: Mapping[ActKey, tuple[Following, ...]],
 ) -> dict[str, Any]:
     """What the templates can show; docs/how-to/mail.md describes each."""
-    first, rule, zone = acts[0], _rule(acts[0].rule, settings), ZoneInfo(settings.site_timezone)
+    first, rule, zone = acts[0], _rule(acts[0], settings), ZoneInfo(settings.site_timezone)
     steps = [after.get(act.key, ()) for act in acts]
     ordered = sorted(zip(acts, steps, strict=True), key=lambda pair: (pair[0].low_since, pair[0].job.job_id))
     cancels = [one.at for later in steps for one in later if one.action is StepAction.CANCEL]
@@ -165,8 +165,20 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _rule(name: str, settings: Settings) -> Rule:
-    return next(rule for rule in rules_of(settings.policy) if rule.name == name)
+def _rule(act: Act, settings: Settings) -> Rule:
+    """The rule as it is; one that is off by now, or gone, as far as its verdict tells of it: whoever lost a job by it
+    is told all the same."""
+    given = settings.policy.rules.get(act.rule)
+    return rule_of(act.rule, _settings_of(act) if given is None else given)
+
+
+def _settings_of(act: Act) -> RuleSettings:
+    verdict = act.verdict
+    minutes = (verdict.window_seconds or MINUTE) / MINUTE
+    steps = [StepSettings(action=StepAction.WARN, at_minutes=minutes + number) for number in range(act.step)]
+    if verdict.kind is RuleKind.IDLE:
+        return RuleSettings(kind=verdict.kind, steps=steps)
+    return RuleSettings(kind=verdict.kind, window_minutes=minutes, threshold=verdict.threshold or 1.0, steps=steps)
 
 
 def _row(act: Act, later: Sequence[Following], rule: Rule, settings: Settings, zone: ZoneInfo) -> JobLine:

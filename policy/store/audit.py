@@ -14,11 +14,12 @@ from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, update
 
 from data.enforcement.tables import AUDIT, MAILS
+from data.model import Job, Tres
 from data.state.store import StateStore
 from policy.decide import Act, ActKey
-from policy.model import Attempt
+from policy.model import Attempt, Status, Verdict
 from policy.store.ladders import attempt_of_row, attempt_values, is_attempt
-from settings import StepAction
+from settings import RuleKind, RuleMode, StepAction
 
 
 class Outcome(StrEnum):
@@ -191,10 +192,35 @@ def _is_act(key: ActKey) -> ColumnElement[bool]:
 
 def _row(row: Row[Any]) -> AuditRow:
     outcome = None if row.outcome is None else Outcome(row.outcome)
-    act = _act(row.evidence)
+    try:
+        act = _act(row.evidence)
+    except ValueError:  # of a version whose evidence had another form, or damaged
+        act = _act_of_columns(row)
     if act.key[0] != attempt_of_row(row):
-        raise ValueError(f"the audit row {row.id} is of another attempt than its evidence")
+        act = _act_of_columns(row)
     return AuditRow(row.id, row.intended_at, act, outcome, row.why, row.settled_at, row.mail, row.accepted_at)
+
+
+def _act_of_columns(row: Row[Any]) -> Act:
+    """The act without its evidence: enough to settle it, and to tell its user."""
+    cluster, job_id, submit, start, restarts = attempt_of_row(row)
+    job = Job(
+        cluster,
+        job_id,
+        row.display_id,
+        "UNKNOWN",
+        user=row.user or None,
+        account=row.account,
+        partition=row.partition,
+        submit_time=submit,
+        start_time=start,
+        restart_count=restarts,
+        allocated=Tres(gpus=row.gpus),
+    )
+    kind = RuleKind.MEAN  # it is not known, and a mean that is not known says nothing
+    verdict = Verdict(row.rule, kind, RuleMode.ACT, Status.LOW, sentence=row.sentence, devices_allocated=row.gpus)
+    action = StepAction(row.action)
+    return Act(job, verdict, row.rule, row.number, row.step, action, row.low_since, row.cancel_id)
 
 
 @cache

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from sqlalchemy import text, update
 
 from data.enforcement.store import ENFORCEMENT
-from data.enforcement.tables import ACTING_SINCE, METADATA
+from data.enforcement.tables import ACTING_SINCE, AUDIT, METADATA
 from data.errors import SettingsError, SourceUnreachable
 from data.state.store import APPLICATION, StateStore, newest, open_store, upgrade_store
 from policy.store.audit import (
@@ -101,6 +101,22 @@ def test_a_rule_acts_since_it_was_first_seen_to_act(store: StateStore) -> None:
         again = ladders_of(connection, "demo").acting_since
         assert again == {"idle": NOW + 2 * MINUTE, "low-mean": NOW + MINUTE}
         assert ladders_of(connection, "other").acting_since == {}
+
+
+@pytest.mark.parametrize("evidence", ["{}", "no JSON", '{"job": null}'])
+def test_an_act_whose_evidence_cannot_be_read_is_still_one(store: StateStore, evidence: str) -> None:
+    """Of another version, say: it can be settled and told, and the rows beside it are read."""
+    act, other = make_act(7, 3, StepAction.CANCEL), make_act(8)
+    with store.connection() as connection:
+        row = intend(connection, act, NOW)
+        intend(connection, other, NOW)
+        connection.execute(update(AUDIT).where(AUDIT.c.id == row).values(evidence=evidence))
+        broken, whole = open_rows(connection, "demo")
+    assert whole.act == other
+    assert broken.act.key == act.key and broken.act.cancel_id == "7"
+    same = ("display_id", "user", "account", "partition", "submit_time", "start_time")
+    assert [getattr(broken.act.job, name) for name in same] == [getattr(act.job, name) for name in same]
+    assert (broken.act.verdict.sentence, broken.act.verdict.mean) == (act.verdict.sentence, None)
 
 
 def test_a_rule_in_another_form_acts_since_then_and_one_without_a_form_takes_it_on(store: StateStore) -> None:

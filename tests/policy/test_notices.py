@@ -123,6 +123,16 @@ def test_the_last_warning_and_the_mail_of_a_cancellation_say_so() -> None:
     assert ended["Subject"] == "Job 4711 was cancelled: its GPUs were not used"
 
 
+@pytest.mark.parametrize("rules", [{"idle": {"mode": "off"}}, {"low-mean": {"mode": "act"}}])
+@pytest.mark.parametrize("kind", [RuleKind.IDLE, RuleKind.MEAN])
+def test_who_lost_a_job_is_told_also_after_the_rule_was_taken_away(kind: RuleKind, rules: dict[str, object]) -> None:
+    given = {"kind": kind, "mean": 0.01, "threshold": 0.05} if kind is RuleKind.MEAN else {}
+    name = "idle" if "idle" in rules else "gone"
+    act = replace(act_on(make_job(7), 3, StepAction.CANCEL, **given), rule=name)
+    text, _ = parts_of(notice([act], settings_of(policy={"rules": rules})))
+    assert "Job 7" in text and "All 4 GPUs are idle for at least 50 min." in text
+
+
 def test_what_is_not_measured_is_not_zero_in_the_mail() -> None:
     jobs = [make_job(number, user="alice") for number in (1, 2)]
     acts = [act_on(jobs[0]), act_on(jobs[1], wasted_gpu_hours_window=None, coverage=None, devices_allocated=None)]
