@@ -69,7 +69,7 @@ def _arguments(command: Command, words: list[str], on_screen: OnScreen) -> dict[
     missing = [name for name in command.needed if name not in found]
     if missing:
         raise BadRequest(f"/{command.name} needs {' and '.join(missing)}", hint=f"Write {command.usage}.")
-    return found
+    return {name: found[name] for name in (*command.words, *found) if name in found}
 
 
 def _take_pairs(command: Command, words: list[str], found: dict[str, Any]) -> list[str]:

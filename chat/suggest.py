@@ -113,6 +113,26 @@ def _of_waiting(value: Value) -> Iterator[str]:
     yield "/wait month"
 
 
+def _of_both(value: Value) -> Iterator[str]:
+    yield from (f"/series {value[key]['job']}" for key in ("first", "second"))
+
+
+def _of_advice(value: Value) -> Iterator[str]:
+    if value.get("advice"):
+        yield f"/nodes {value['advice']['partition']} gpu_state=free"
+    yield "/wait month"
+    yield "/me"
+
+
+def _of_term(value: Value) -> Iterator[str]:
+    yield "/metrics day"
+    yield "/waste week"
+
+
+def _of_health(value: Value) -> Iterator[str]:
+    yield "/status"
+
+
 def _of_waits(value: Value) -> Iterator[str]:
     yield "/jobs pending"
     yield "/nodes gpu_state=free"
@@ -138,4 +158,8 @@ _LEADS: Mapping[str, Callable[[Value], Iterator[str]]] = {
     "waste_ranking": _of_groups,
     "detailed_metrics": _of_groups,
     "wait_by_gpu_count": _of_waits,
+    "compare_jobs": _of_both,
+    "sbatch_advice": _of_advice,
+    "explain": _of_term,
+    "source_health": _of_health,
 }
