@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from chat.model import OnScreen
@@ -143,7 +143,7 @@ def _small_button(label: Any, name: str) -> Component:
 
 def where_it_goes(view: ChatView) -> str:
     """To which server the text goes, and how long it is kept."""
-    goes = f"Your text and tool results go to {view.host}." if view.host else "No model: commands only."
+    goes = f"Text and results go to {view.host}." if view.host else "No model: commands only."
     kept = f"Kept for {count(view.kept_days, 'day')}." if view.kept_days else "Not kept."
     return f"{goes} {kept}"
 
@@ -184,8 +184,9 @@ class UsageView:
     thumbs: tuple[int, int] = (0, 0)
 
 
-def chat_page(usage: UsageView | None) -> Component:
-    """The page beside the panel: the conversations, and for staff how much the assistant is used."""
+def chat_page(usage: UsageView | None, frame: dict[str, Any] | None) -> Component:
+    """The page beside the panel: the conversations, and for staff how much the assistant is used. `frame` is what the
+    frame shows of the cluster."""
     head = html.Div(
         [html.H1("Ask"), html.Span("your conversations; nobody else reads them", className="fw-note")],
         className="fw-head",
@@ -195,7 +196,8 @@ def chat_page(usage: UsageView | None) -> Component:
         className="fw-panel",
         **{"aria-label": "Your conversations"},
     )
-    return html.Div([head, found, *([usage_panel(usage)] if usage is not None else [])], id="chat-page")
+    use = [usage_panel(usage)] if usage is not None else []
+    return html.Div([dcc.Store(id="frame", data=frame), head, found, *use], id="chat-page")
 
 
 def usage_panel(view: UsageView) -> Component:

@@ -49,7 +49,9 @@ def turn_end(
         parts.append(html.P([icon("partial"), "This answer was stopped before its end."], className="fw-chat-note"))
     if has_figures:
         dotted = html.Span("6 of 8", className="fw-traced", **{"aria-hidden": "true"})
-        parts.append(html.P([dotted, " dotted = from a tool result; hover shows which"], className="fw-chat-note"))
+        parts.append(
+            html.P([dotted, " dotted = from a tool result; hover shows which"], className="fw-chat-note fw-chat-legend")
+        )
     parts.append(_acts(text, kept=is_kept, thumb=thumb))
     if suggestions:
         parts.append(suggested(suggestions))

@@ -90,6 +90,7 @@ def test_a_whole_conversation_with_calls_marks_thumbs_and_what_is_kept(talking: 
     expect(page.locator(".fw-chat-turn")).to_have_count(2)
     expect(page.locator("[data-thumb='-1']").first).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".fw-not-traced").first).to_be_visible()
+    assert page.evaluate("document.activeElement === document.body")
     page.click("[data-chat-act=new]")
     expect(page.locator(".fw-chat-turn")).to_have_count(0)
     expect(page.locator(".fw-chat-empty")).to_be_visible()
@@ -144,6 +145,25 @@ def test_stop_keeps_what_was_said_and_the_question_can_be_asked_again(web: Web, 
         page.click("[data-chat-act=retry]")
         expect(page.locator(TEXT)).to_have_text("Now it is whole.")
         expect(page.locator(".fw-chat-turn")).to_have_count(1)
+        assert seen.complaints == []
+
+
+def test_a_new_conversation_leaves_the_answer_under_way(web: Web, look: Look, tmp_path: Path) -> None:
+    endless = Reply([delta("", role="assistant"), delta("So far so good. ")], end=End.HANG)
+    replies = iter([endless, says("Something else.")])
+    with scripted_model(lambda _: next(replies)) as model:
+        begin(web, model.base_url, tmp_path)
+        seen = look()
+        page = opened(seen, web)
+        page.fill(".fw-chat-field", "Go on for ever")
+        page.keyboard.press("Enter")
+        expect(page.locator(TEXT)).to_contain_text("So far so good.")
+        page.click("[data-chat-act=new]")
+        expect(page.locator("[data-part=busy-row]")).to_be_hidden()
+        assert model.wait_for(lambda one: one.left == 1)
+        ask(page, "What else?")
+        expect(page.locator("[data-part=turns]")).not_to_contain_text("So far")
+        assert "Go on for ever" not in str(model.received[-1].messages)
         assert seen.complaints == []
 
 

@@ -48,7 +48,8 @@
     refuse(wrong);
     if (wrong) return;
     var mine = { control: new AbortController(), text: text, replaces: replaces, began: Date.now() };
-    mine.turn = window.fwChatTurn({ follow: follow, said: said, begun: function (event, box) { begun(mine, event, box); }, ended: ended });
+    function live(act) { return function (one, two) { if (busy === mine) act(one, two); }; }  // a conversation that was left is told no more
+    mine.turn = window.fwChatTurn({ follow: live(follow), said: live(said), begun: live(function (event, box) { begun(mine, event, box); }), ended: live(ended) });
     busy = mine;
     showBusy();
     var body = { question: text, conversation: conversation, replaces: replaces, path: onScreen(), past: past.slice(-MOST_PAST) };
@@ -70,19 +71,27 @@
 
   // Whatever happened, the question is still there: in the field, or in its turn with a way to ask again.
   function over(mine, error) {
-    busy = null;
-    clearInterval(mine.timer);
-    place("busy-row").hidden = true;
-    field().form.querySelector(".fw-chat-send").disabled = false;
+    if (busy !== mine) return;
+    if (mine.turn.isBegun() && !mine.turn.isOver()) breakOff(mine);
+    leave();
     if (!mine.turn.isBegun()) {
       if (error && error.name !== "AbortError") refuse(error);
       if (!field().value) { field().value = mine.text; fit(); }
-      return;
     }
-    if (mine.turn.isOver()) return;
+  }
+
+  function breakOff(mine) {
     var isStopped = mine.control.signal.aborted, end = draw(drawnFor.ends[isStopped ? "stopped" : "lost"]);
     follow(function () { past.push({ question: mine.text, text: mine.turn.breakOff(end) }); });
     said(isStopped ? "Stopped." : "The connection broke off.");
+  }
+
+  // Nothing is asked any more.
+  function leave() {
+    clearInterval(busy.timer);
+    busy = null;
+    place("busy-row").hidden = true;
+    field().form.querySelector(".fw-chat-send").disabled = false;
   }
 
   function showBusy() {
@@ -98,7 +107,7 @@
 
   // ---- the conversation ----
   function begin() {
-    stop();
+    if (busy) { busy.control.abort(); leave(); }
     conversation = ""; past = [];
     keep("");
     refuse(null);
