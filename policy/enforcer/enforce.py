@@ -144,6 +144,7 @@ def _act(passing: Passing, decision: Decision) -> None:
 
 def _todo(passing: Passing, decision: Decision) -> list[tuple[Sequence[Act], Callable[[], None]]]:
     warnings = groups_of([act for act in decision.acts if act.action is StepAction.WARN])
+    passing.warnings = [act for acts in warnings for act in acts]
     cancels = [act for act in decision.acts if act.action is StepAction.CANCEL]
     return [
         *((acts, partial(warn, passing, acts)) for acts in warnings),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
@@ -26,6 +26,7 @@ from settings import Settings
 Reached = Callable[[str], None]
 BEFORE_AUDIT, AFTER_AUDIT = "before audit", "after audit"
 AFTER_ACCEPT, AFTER_CANCEL, AFTER_COMMIT = "after SMTP accept", "after cancel", "after commit"
+FRESH, MOST_TOGETHER = timedelta(seconds=30), 50
 AGAIN = "it was not known whether this was done: it is done again"
 
 
@@ -36,7 +37,8 @@ def nothing_reached(name: str) -> None:
 @dataclass
 class Passing:
     """`reached` hears the names of the places where a crash must do no harm. `episodes` and `acting_since` are as
-    this pass found or made them; acts that were `tried_before` may have been done by a pass that was stopped."""
+    this pass found or made them; acts that were `tried_before` may have been done by a pass that was stopped.
+    `warnings` are all that are due in this pass."""
 
     settings: Settings
     looking: Looking
@@ -49,6 +51,9 @@ class Passing:
     episodes: dict[EpisodeKey, Episode] = field(default_factory=dict)
     acting_since: Mapping[str, datetime] = field(default_factory=dict)
     tried_before: set[ActKey] = field(default_factory=set)
+    warnings: Sequence[Act] = ()
+    _looked: dict[ActKey, Checked] = field(default_factory=dict)
+    _looked_at: datetime | None = None
 
     def why_not(self) -> str:
         """Why no act may begin now; "" = it may. Raises HeldByAnother once another enforcer has taken over."""
@@ -75,6 +80,23 @@ class Passing:
         except FullwarpError as err:
             self._settle(acts, rows, Outcome.WITHHELD, str(err))
             raise
+
+    def last_look_at_warnings(self, acts: Sequence[Act], rows: Mapping[ActKey, int]) -> dict[ActKey, Checked]:
+        """The same of warnings, which are looked at with the next ones of the pass: a mail to each of hundreds of users
+        must not read all of Slurm hundreds of times. A look is used for half a minute."""
+        now, wanted = self.looking.now(), {act.key for act in acts}
+        is_old = self._looked_at is None or abs(now - self._looked_at) > FRESH
+        if is_old or not wanted <= self._looked.keys():
+            waiting = [one for one in self.warnings if one.key not in wanted and self.noted.fate_of(one) is None]
+            together = [*acts, *waiting[: max(0, MOST_TOGETHER - len(acts))]]
+            try:
+                found = self.looking.again(together)
+            except FullwarpError as err:
+                self._settle(acts, rows, Outcome.WITHHELD, str(err))
+                raise
+            self._looked = {one.key: checked for one, checked in zip(together, found, strict=True)}
+            self._looked_at = now
+        return {act.key: self._looked[act.key] for act in acts}
 
     def end(self, acts: Iterable[Act], rows: Mapping[ActKey, int], outcome: Outcome, why: str = "") -> None:
         """Settle acts that were not done, and note it."""

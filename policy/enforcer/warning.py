@@ -22,7 +22,7 @@ def warn(passing: Passing, acts: Sequence[Act]) -> None:
     if why:
         return passing.noted.note(acts, Fate.WITHHELD, why)
     rows = passing.intend(acts)
-    checked = passing.last_look(acts, rows)
+    checked = passing.last_look_at_warnings(acts, rows)
     for act in acts:
         if checked[act.key].why:
             passing.end([act], rows, Outcome.WITHHELD, checked[act.key].why)

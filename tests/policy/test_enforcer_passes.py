@@ -27,6 +27,7 @@ from policy.enforcer.lock import enforcing
 from policy.enforcer.passing import AFTER_ACCEPT, AFTER_CANCEL
 from policy.enforcer.report import Fate
 from policy.enforcer.stop import why_stopped
+from policy.recheck import Checked
 from policy.store.audit import Outcome, audit_rows
 from policy.store.ladders import read_ladders
 from settings import EnforcementSettings, PolicySettings, StepAction
@@ -368,6 +369,27 @@ def test_metrics_that_are_down_are_a_fault_of_the_pass() -> None:
     world.no_metrics, world.minute = True, 60
     report = world.one_pass()
     assert report is not None and report.lines == () and report.faults == ("nothing is acted on: down",)
+
+
+def test_the_looks_before_mails_do_not_grow_with_the_users_and_those_before_ends_stay_one_each() -> None:
+    world = world_of(60, users=60)
+    looked: list[int] = []
+    look = world.again
+
+    def again(acts: Sequence[Act]) -> list[Checked]:
+        looked.append(len(acts))
+        return look(acts)
+
+    world.again, world.steady = again, True  # type: ignore[method-assign]
+    until(world, 45)
+    assert (looked, len(world.mails)) == ([50, 10], 60)
+    looked.clear()
+    world.minute, world.steady = 80, False
+    world.one_pass()
+    assert 2 < len(looked) < 20, "what was seen half a minute ago is looked at again"
+    looked.clear()
+    until(world, 100, 100)
+    assert looked == [1] * 10
 
 
 def test_two_jobs_of_a_user_have_one_mail_and_its_twin_after_a_crash_is_the_same() -> None:
