@@ -1,4 +1,4 @@
-"""Where the web app keeps what people give it: tokens of the API and exemptions."""
+"""Where the web app keeps what people give it: tokens of the API, exemptions, conversations with the assistant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from configuration.section import Section
 
 class StateSettings(Section):
     directory: Path | None = Field(
-        None, description="Folder of the SQLite file with tokens of the API and exemptions; empty and no url = none."
+        None,
+        description="Folder of the SQLite file with tokens of the API, exemptions and conversations with the assistant; "
+        "empty and no url = none.",
     )
     url: SecretStr = Field(
         SecretStr(""),
