@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,7 +53,9 @@ class Conversation:
         self._turns: list[Turn] = []
 
     def talk(self) -> None:
-        """Ask until the end of input. What goes wrong with one question ends only that one."""
+        """Ask until the end of input. What goes wrong with one question, or ^C, ends only that one."""
+        with suppress(ImportError):
+            import readline  # noqa: F401  # lines can be edited and called back
         where = f"Text goes to {self._server.host}." if self._server else "No model: commands only."
         self._screen.tell(f"You see what {self._view.viewer.user} may see. {where} /help lists commands, exit ends.")
         while (line := _read()) is not None and line not in _ENDS:
@@ -61,6 +64,8 @@ class Conversation:
                     self.ask(line)
             except FullwarpError as err:
                 self._screen.tell(" ".join(part for part in (str(err), err.hint) if part))
+            except KeyboardInterrupt:
+                self._screen.tell("\nStopped.")
 
     def ask(self, question: str, *, as_json: bool = False) -> bool:
         """Show the answer, and say whether any tool had one. Raises BadRequest where the question ended without."""

@@ -9,7 +9,7 @@ from chat.tools.answer import moment, number, text, texts
 from data.attention import Attention
 from data.efficiency import GpuHours
 from data.metrics.registry import METRICS
-from data.model import Job, SourceCondition, SourceState
+from data.model import Job, SourceCondition, SourceState, Viewer, Visibility
 from data.queries.finished import FinishedRow
 from data.queries.jobs import JobRow
 from data.totals import Group, Queue
@@ -164,6 +164,12 @@ def attention_form(one: Attention) -> dict[str, Any]:
         "gpus": one.gpus,
         "since_at": moment(one.since),
     }
+
+
+def scope_form(viewer: Viewer) -> dict[str, Any]:
+    """Whose jobs the numbers count: what is true of a user's own must not be told of the cluster."""
+    sees_all = viewer.is_staff or viewer.visibility is Visibility.ALL
+    return {"counts": "everybody's jobs" if sees_all else "only jobs that the asker may see, not the whole cluster"}
 
 
 def sources_form(states: Iterable[SourceState]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number, text
+from chat.tools.forms import scope_form
 from chat.tools.history_forms import (
     finding_form,
     row_form,
@@ -101,7 +102,8 @@ def efficiency_report(
     words["sort"] = f"{'-' if largest_first else ''}{sort}"
     query = replace(_query(asker, words), columns=_REPORTED, compare=compare)
     found = history.report(asker.viewer, asker.sources, _with_limit(query, limit))
-    return Answer(_report_form(found, by, limit), found, _link(words))
+    value = scope_form(asker.viewer) | _report_form(found, by, limit) | _whole_cluster(asker, query)
+    return Answer(value, found, _link(words))
 
 
 def waste_ranking(
@@ -126,7 +128,8 @@ def waste_ranking(
     words["sort"] = f"-{of}"
     query = replace(_query(asker, words), columns=_RANKED)
     found = history.report(asker.viewer, asker.sources, _with_limit(query, limit))
-    return Answer(_report_form(found, by, limit) | {"ranked_by": of}, found, _link(words))
+    value = scope_form(asker.viewer) | _report_form(found, by, limit) | {"ranked_by": of}
+    return Answer(value, found, _link(words))
 
 
 def wait_by_gpu_count(
@@ -183,6 +186,16 @@ def user_efficiency(
     }
     is_usual = since == _MONTH and not until  # what the page of a user shows
     return Answer(value, found, of_user(name) if is_usual else _link({**words, "user": name}))
+
+
+def _whole_cluster(asker: Asker, query: ReportQuery) -> dict[str, Any]:
+    """Beside a user's own numbers those of everybody, where that names nobody."""
+    kept = query.filter
+    if asker.viewer.is_staff or kept.users or kept.accounts:
+        return {}
+    whole = replace(query, by=Group.NONE, columns=_RANKED, sort="name", limit=None, compare=False)
+    total = history.cluster_report(asker.viewer, asker.sources, whole).total
+    return {"whole_cluster": values_form(total.values, _RANKED)}
 
 
 def _words(by: str, since: str, until: str, **filters: str) -> dict[str, str]:

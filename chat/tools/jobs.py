@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number, text, texts
-from chat.tools.forms import hours_form, job_facts, job_row, sources_form
+from chat.tools.forms import hours_form, job_facts, job_row, scope_form, sources_form
 from chat.tools.job_forms import report_form
 from chat.tools.links import of_job, page
 from chat.tools.running_hours import SORTS as HOUR_SORTS
@@ -81,6 +81,7 @@ def find_jobs(
     value = {
         "as_of_at": moment(found.snapshot.time),
         "shown": which.value,
+        **scope_form(asker.viewer),
         **({"days": days, "days_not_read_yet": found.unread} if which is Show.FINISHED else {}),
         "sorted_by": asked.order,
         "jobs": listed(found.rows, job_row, limit, found.total),
@@ -134,6 +135,7 @@ def _by_hours(asker: Asker, filter: JobFilter, sort: str, limit: int, link: str)
     value: dict[str, Any] = {
         "as_of_at": moment(asker.now),
         "shown": "running",
+        **scope_form(asker.viewer),
         "sorted_by": f"-{sort}",
         "hours_are_of_the_last_seconds": SPAN.total_seconds(),
         "jobs": listed(found, lambda one: job_row(one[0]) | _of_last_day(hours_form(one[1])), limit),

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number, text, texts
-from chat.tools.forms import hours_form, unit_key
+from chat.tools.forms import hours_form, scope_form, unit_key
 from chat.tools.links import page
 from chat.tools.words import Account, Limit, Model, PartitionName, Since, Until, User, one_of
 from data.known import require_known
@@ -50,7 +50,7 @@ def detailed_metrics(
     chosen = {"user": user, "account": account, "partition": partition, "model": model}
     span = {"since": found.since.isoformat(), "until": found.until.isoformat()}
     link = page("/metrics", {"group": by, **span, **chosen, "finding": finding, "sort": sort})
-    return Answer(_table_form(found, by, limit), found, link)
+    return Answer(scope_form(asker.viewer) | _table_form(found, by, limit), found, link)
 
 
 def _table_form(found: MetricsTable, by: str, limit: int) -> dict[str, Any]:

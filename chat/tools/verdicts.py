@@ -9,7 +9,7 @@ from pydantic import Field
 
 from chat.model import Asker
 from chat.tools.answer import Answer, listed, moment, number, text
-from chat.tools.forms import sources_form
+from chat.tools.forms import scope_form, sources_form
 from chat.tools.links import page
 from chat.tools.words import Account, JobId, Limit, PartitionName, User
 from data.queries.asked import require_partitions
@@ -43,6 +43,7 @@ def policy_verdicts(
     value = {
         "as_of_at": moment(found.time),
         **_totals(found),
+        "verdicts_are_of": scope_form(asker.viewer)["counts"],
         "verdicts": listed(fitting, _short_form, limit),
         "sources_failing": sources_form(found.sources),
     }

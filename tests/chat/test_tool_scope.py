@@ -76,6 +76,15 @@ def test_a_user_of_whom_nothing_may_be_seen_is_answered_as_nobody(sources: Sourc
     assert found.error == f"There is no history of {hidden}, or you may not see it"
 
 
+def test_a_users_numbers_say_that_they_are_not_the_clusters(sources: Sources) -> None:
+    mine, whole = (ask(sources, one, "efficiency_report", **ASKED["efficiency_report"]).value for one in (ALICE, STAFF))
+    assert mine is not None and whole is not None
+    assert mine["counts"] == "only jobs that the asker may see, not the whole cluster"
+    assert (mine["total"]["allocated_gpu_hours"], whole["total"]["allocated_gpu_hours"]) == (26.0, 46.0)
+    assert mine["whole_cluster"]["allocated_gpu_hours"] == 46.0 and "whole_cluster" not in whole
+    assert whole["counts"] == "everybody's jobs"
+
+
 def test_waits_of_everybody_name_nobody_and_are_the_same_for_all(sources: Sources) -> None:
     found = [ask(sources, viewer, "wait_by_gpu_count", **ASKED["wait_by_gpu_count"]).value for viewer in (ALICE, STAFF)]
     assert found[0] == found[1] and found[0]["waits"]["rows"][0]["jobs"] == 3  # type: ignore[index]

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
+from commands.chat import Conversation
 from data.errors import BadRequest
 from data.model import Viewer
 from data.sources import Sources
@@ -118,6 +119,23 @@ def test_the_models_text_comes_with_its_cards_and_without_orders(asked: Any, sma
         assert code == 0 and model.received[0].question == "how is 7?"
     assert text.index("job_report(job_id=7)") < text.index("runs on 2 GPUs") and "\x1b" not in text
     assert "Not traced to any result: It wasted 999 GPU-hours." in text
+
+
+def test_to_stop_an_answer_ends_only_that_question(
+    small: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["/job 7", "/job 8", "exit"])
+    asked: list[str] = []
+
+    def stopped(question: str, **_: Any) -> bool:
+        asked.append(question)
+        raise KeyboardInterrupt
+
+    talk = Conversation(View(small_sources(small), ALICE, ZoneInfo("UTC"), None), cli.SCREEN, None)
+    monkeypatch.setattr("commands.chat._read", lambda: next(typed))
+    monkeypatch.setattr(talk, "ask", stopped)
+    talk.talk()
+    assert asked == ["/job 7", "/job 8"] and capfd.readouterr().err.count("Stopped.") == 2
 
 
 @pytest.mark.parametrize(
