@@ -21,7 +21,7 @@ COPY ondemand ondemand
 COPY policy policy
 COPY data data
 COPY assets assets
-RUN pip install -c constraints.txt '.[postgres,redis]' && rm -rf /src/*
+RUN pip install -c constraints.txt '.[mcp,postgres,redis]' && rm -rf /src/*
 
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/fullwarp fullwarp
 USER 10001
