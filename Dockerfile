@@ -27,7 +27,9 @@ RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/fullwarp full
 USER 10001
 WORKDIR /var/lib/fullwarp
 
-ENV FULLWARP_SERVE__BIND=0.0.0.0:8050
+# One tmpfs at /tmp is all that a read-only container needs.
+ENV FULLWARP_SERVE__BIND=0.0.0.0:8050 \
+    XDG_CACHE_HOME=/tmp
 EXPOSE 8050
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \

@@ -40,10 +40,11 @@ class Steps(Generic[App]):
 def run(settings: ServeSettings, steps: Steps[App], logs: Mapping[str, Any]) -> None:
     """Serve until a signal ends it; `logs` is for logging.config. Raises SettingsError when the place to listen at is
     taken or not allowed."""
-    if not _is_given_socket():
+    given = _is_given_socket()
+    if not given:
         require_free(settings.bind)
     with measured():
-        _Server(settings, steps, logs).run()
+        _Server(settings, steps, logs, is_given=given).run()
 
 
 def _is_given_socket() -> bool:
@@ -55,8 +56,7 @@ def _is_given_socket() -> bool:
 def measured() -> Iterator[None]:
     """A folder in memory where the workers' counts come together, while the server runs. It must be known before
     prometheus_client is imported."""
-    memory = Path("/dev/shm")
-    folder = mkdtemp(prefix="fullwarp-metrics-", dir=memory if os.access(memory, os.W_OK) else None)
+    folder = mkdtemp(prefix="fullwarp-metrics-", dir=memory_folder())
     owner = os.getpid()
     os.environ[COUNTS] = folder
     try:
@@ -67,8 +67,10 @@ def measured() -> Iterator[None]:
 
 
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    def __init__(self, settings: ServeSettings, steps: Steps[App], logs: Mapping[str, Any]) -> None:
-        self.settings, self.logs = settings, logs
+    def __init__(
+        self, settings: ServeSettings, steps: Steps[App], logs: Mapping[str, Any], *, is_given: bool = False
+    ) -> None:
+        self.settings, self.logs, self.is_given = settings, logs, is_given
         self.steps: Steps[Any] = steps
         self.app: Any = None
         super().__init__()
@@ -99,15 +101,15 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "graceful_timeout": 20,
             "keepalive": 15,
             "logconfig_dict": self.logs,
-            "worker_tmp_dir": "/dev/shm" if Path("/dev/shm").is_dir() else None,
+            "worker_tmp_dir": memory_folder(),
             "when_ready": self._when_ready,
             "post_fork": self._post_fork,
             "child_exit": _child_exit,
         }
 
     def _when_ready(self, server: Any) -> None:
-        """The socket was made for its owner alone; only now does it get its mode."""
-        if self.settings.bind.startswith("unix:"):
+        """The socket was made for its owner alone; only now does it get its mode. One that was given has its own."""
+        if self.settings.bind.startswith("unix:") and not self.is_given:
             Path(self.settings.bind.removeprefix("unix:")).chmod(int(self.settings.socket_mode, 8))
         self.steps.ready()
 
@@ -115,6 +117,11 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self.steps.open(self.app)
         self.steps.warm_up(self.app)
         collect_seldom()
+
+
+def memory_folder() -> str | None:
+    """Where files cost no disk; None = wherever temporary files go, as in a container that is read-only."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def _child_exit(server: Any, worker: Any) -> None:

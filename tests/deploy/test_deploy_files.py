@@ -1,0 +1,206 @@
+"""The files of deploy/ are what their programs take, and say of Fullwarp what is so."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from settings import Settings
+from tests.cli.test_serving import OverSocket, ask
+from tests.conftest import service_missing
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes" / "fullwarp.yaml").read_text()))
+FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+
+
+def program(name: str) -> str:
+    found = shutil.which(name) or shutil.which(f"/usr/sbin/{name}")
+    return found or service_missing(f"{name} is not installed")
+
+
+def manifest(kind: str) -> Any:
+    (found,) = (one for one in MANIFESTS if one["kind"] == kind)
+    return found
+
+
+def toml_settings(text: str) -> Settings:
+    return Settings(**tomllib.loads(text))
+
+
+def test_the_compose_files_settings_are_settings() -> None:
+    found = toml_settings((DEPLOY / "compose" / "fullwarp.toml").read_text())
+    assert (found.slurm.kind, found.metrics.kind, found.identity.kind) == ("simulated", "prometheus", "header")
+    assert found.metrics.url == "http://prometheus:9090" and found.identity.secret_file is not None
+
+
+def test_the_compose_file_names_only_what_it_has() -> None:
+    services, folder = COMPOSE["services"], DEPLOY / "compose"
+    assert set(services) == {"prometheus", "exporters", "fullwarp", "nginx"}
+    made_by_hand = {"./people", "./proxy-secret"}
+    for name, one in services.items():
+        assert set(one.get("depends_on", [])) <= set(services), name
+        assert ("image" in one) != ("build" in one), name
+        for volume in one.get("volumes", []):
+            source = volume.split(":")[0]
+            known = source in COMPOSE["volumes"] or source in made_by_hand or (folder / source).exists()
+            assert known, f"{name}: {source}"
+        for port in one.get("ports", []):
+            assert port.startswith("127.0.0.1:")
+    images = [one["image"] for one in services.values() if "image" in one]
+    assert [image for image in images if image.endswith(":latest") or ":" not in image] == []
+
+
+@pytest.mark.parametrize("name", ["exporters", "fullwarp"])
+def test_our_containers_may_nothing_that_they_do_not_need(name: str) -> None:
+    one = COMPOSE["services"][name]
+    assert (one["read_only"], one["cap_drop"], one["tmpfs"]) == (True, ["ALL"], ["/tmp"])
+    assert "no-new-privileges:true" in one["security_opt"] and "privileged" not in one
+    assert (DEPLOY / "compose" / one["build"] / "Dockerfile").is_file()
+
+
+def test_the_simulated_exporters_command_is_one() -> None:
+    (script,) = COMPOSE["services"]["exporters"]["command"]
+    subprocess.run(["sh", "-n"], input=script.replace("$$", "$"), text=True, check=True)
+    words = re.search(r"fullwarp (demo-series .*?) &&", script)
+    assert words is not None
+    options = set(re.findall(r"--[\w-]+", words[1]))
+    shown = subprocess.run([FULLWARP, "demo-series", "--help"], capture_output=True, text=True, check=True).stdout
+    assert {option for option in options if option not in shown} == set()
+
+
+def test_prometheus_takes_its_files(tmp_path: Path) -> None:
+    text = (DEPLOY / "compose" / "prometheus.yml").read_text()
+    rules = DEPLOY / "prometheus" / "fullwarp.rules.yml"
+    (tmp_path / "prometheus.yml").write_text(text.replace("/etc/prometheus/fullwarp.rules.yml", str(rules)))
+    command = [program("promtool"), "check", "config", str(tmp_path / "prometheus.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_compose_files_nginx_takes_its_file(tmp_path: Path) -> None:
+    text = (DEPLOY / "compose" / "nginx.conf").read_text().replace("http://fullwarp:", "http://127.0.0.1:")
+    text = text.replace("/etc/nginx/people", str(tmp_path / "people")).replace("/tmp/", f"{tmp_path}/")
+    (tmp_path / "people").write_text("admin:{PLAIN}x\n")
+    (tmp_path / "secret.conf").write_text('proxy_set_header X-Fullwarp-Secret "x";')
+    (tmp_path / "nginx.conf").write_text(text)
+    command = [program("nginx"), "-t", "-q", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    done = subprocess.run([*command, "-e", "stderr"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_pods_settings_are_settings() -> None:
+    text = manifest("ConfigMap")["data"]["fullwarp.toml"]
+    values = tomllib.loads(text)
+    (variable,) = pod_container()["env"]
+    assert variable["name"] == "FULLWARP_CACHE__REDIS_URL"
+    values["cache"]["redis_url"] = "redis://redis:6379/0"
+    found = Settings(**values)
+    assert found.serve.bind.endswith(f":{pod_container()['ports'][0]['containerPort']}")
+    assert found.cache.kind == "redis" and found.state.is_set
+
+
+def pod() -> Any:
+    return manifest("Deployment")["spec"]["template"]["spec"]
+
+
+def pod_container() -> Any:
+    (found,) = pod()["containers"]
+    return found
+
+
+def test_a_pod_is_nobody_and_writes_nothing_but_its_scratch() -> None:
+    user = re.search(r"^USER (\d+)", (ROOT / "Dockerfile").read_text(), re.M)
+    assert user is not None and pod()["securityContext"]["runAsUser"] == int(user[1])
+    assert pod()["securityContext"]["runAsNonRoot"] and not pod()["automountServiceAccountToken"]
+    own = pod_container()["securityContext"]
+    assert own["readOnlyRootFilesystem"] and not own["allowPrivilegeEscalation"]
+    assert own["capabilities"] == {"drop": ["ALL"]}
+    volumes = {one["name"] for one in pod()["volumes"]}
+    mounts = pod_container()["volumeMounts"]
+    assert {one["name"] for one in mounts} == volumes
+    assert [one["mountPath"] for one in mounts if not one.get("readOnly")] == ["/tmp"]
+
+
+def test_a_pod_goes_only_when_another_is_there() -> None:
+    spec = manifest("Deployment")["spec"]
+    assert spec["replicas"] >= 2 and spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    probes = {name: pod_container()[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "readiness", "liveness")}
+    assert probes == {"startup": "/healthz", "readiness": "/readyz", "liveness": "/healthz"}
+    assert pod()["terminationGracePeriodSeconds"] > 20 + 5
+    assert manifest("PodDisruptionBudget")["spec"]["minAvailable"] >= 1
+
+
+def test_every_part_of_the_manifest_means_the_same_pods() -> None:
+    labels = manifest("Deployment")["spec"]["template"]["metadata"]["labels"]
+    selectors = (
+        manifest("Deployment")["spec"]["selector"]["matchLabels"],
+        manifest("Service")["spec"]["selector"],
+        manifest("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+        manifest("NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
+    )
+    assert all(one == labels for one in selectors)
+    assert {one["metadata"]["namespace"] for one in MANIFESTS} == {"fullwarp"}
+    assert not [one for one in MANIFESTS if one["kind"] == "Secret"]
+
+
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    for path in (DEPLOY / "systemd").iterdir():
+        text = path.read_text().replace("/opt/fullwarp/bin/fullwarp", "/bin/true")
+        (tmp_path / path.name).write_text(text)
+    files = [str(tmp_path / path.name) for path in UNITS]
+    command = [program("systemd-analyze"), "verify", "--man=no", *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    ours = [line for line in done.stderr.splitlines() if "fullwarp" in line]
+    assert ours == []
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+def test_every_unit_runs_a_command_that_exists_and_is_confined(path: Path) -> None:
+    text = path.read_text()
+    for needed in ("NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=\n", "PrivateTmp=yes"):
+        assert needed in text, needed
+    command = re.search(r"^ExecStart=/opt/fullwarp/bin/fullwarp --config \S+ (\w[\w-]*)", text, re.M)
+    assert command is not None
+    shown = subprocess.run([FULLWARP, "--help"], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^\s+{command[1]}\s", shown, re.M)
+
+
+def test_who_asks_while_the_service_restarts_waits_in_systemds_socket(tmp_path: Path) -> None:
+    """The socket is open before the server is, and stays as it was when the server has ended."""
+    place = tmp_path / "fullwarp.sock"
+    (tmp_path / "serve.toml").write_text(
+        f"[slurm]\nkind='simulated'\n[metrics]\nkind='simulated'\n[serve]\nbind='unix:{place}'\nsocket_mode='600'\n"
+    )
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place))
+        listener.listen(64)
+        place.chmod(0o620)
+        early = OverSocket(place)
+        early.connect()
+        script = f"LISTEN_PID=$$ exec {FULLWARP} --config {tmp_path}/serve.toml serve 3<&{listener.fileno()}"
+        process = subprocess.Popen(
+            ["bash", "-c", script],
+            pass_fds=[listener.fileno()],
+            env={**os.environ, "LISTEN_FDS": "1", "FULLWARP_CACHE__DIRECTORY": str(tmp_path / "cache")},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert ask(early, X_Remote_User="alice")[0] == 200
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
+        assert place.is_socket() and place.stat().st_mode & 0o777 == 0o620
