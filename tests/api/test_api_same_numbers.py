@@ -1,4 +1,4 @@
-"""One question, several surfaces: the API, the command's JSON and the page's file say the same."""
+"""One question, several surfaces: the API, the command's JSON, the page's file and the assistant say the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from flask.testing import FlaskClient
 from typer.testing import CliRunner
 
 import cli
+from chat.tools import call
 from data.model import Role, Viewer
+from data.queries.asked import Asked
 from pages._efficiency_export import add_efficiency_export
 from pages._job_export import add_export
 from pages._request import backing
@@ -92,3 +94,44 @@ def test_the_api_and_the_file_of_the_list_of_jobs_say_the_same(client: FlaskClie
     of_page = {row["job"]: (int(row["gpus"]), float(row["gpu_utilization"] or "nan")) for row in page}
     assert of_page.keys() == of_api.keys()
     assert all(str(of_page[name]).replace("nan", "None") == str(of_api[name]) for name in of_page)
+
+
+def told(people_server: Flask, tool: str, **arguments: Any) -> Any:
+    """What a tool of the assistant says to staff of the same sources."""
+    sources = backing(people_server).sources
+    found = call(Asked(AS_STAFF, sources, sources.clock()), tool, arguments, "call_1")
+    assert found.value is not None, found.error
+    return found.value
+
+
+def rounded(value: float | None) -> float | None:
+    return None if value is None else pytest.approx(value, rel=1e-5)
+
+
+def test_the_api_and_the_assistants_tools_say_the_same_of_the_past(client: FlaskClient, people_server: Flask) -> None:
+    found = client.get(f"{BASE}reports/user?{WORDS}", headers=named(STAFF)).json["answer"]
+    said = told(people_server, "efficiency_report", by="user", since=DAYS[0], until=DAYS[1], limit=50)
+    of_tool = {row["user"]: (row["allocated_gpu_hours"], row["utilization_ratio"]) for row in said["groups"]["rows"]}
+    of_api = {row["key"]: row["values"] for row in found["rows"]}
+    assert of_tool.keys() == of_api.keys() and len(of_tool) >= 2
+    for name, values in of_api.items():
+        assert of_tool[name] == (rounded(values["gpu_hours_allocated"]), rounded(values["utilization"]))
+    assert said["total"]["wasted_gpu_hours"] == rounded(found["total"]["values"]["gpu_hours_wasted"])
+
+
+def test_the_api_and_the_assistants_tools_say_the_same_of_now(client: FlaskClient, people_server: Flask) -> None:
+    status, job, verdict = (
+        client.get(f"{BASE}{path}", headers=named(STAFF)).json for path in ("status", "jobs/7", "gpu-efficiency/7")
+    )
+    gpus = told(people_server, "cluster_status")["gpus"]
+    counts = status["totals"]["use"]["gpus"]
+    assert (gpus["total"], gpus["held_and_idle"], gpus["free"]) == (counts["total"], counts["idle"], counts["free"])
+    report = told(people_server, "job_report", job_id="7")
+    assert report["gpu_utilization_ratio"] == rounded(job["report"]["utilization"]["value"])
+    assert [one["finding"] for one in report["findings"]["rows"]] == [one["id"] for one in job["findings"]]
+    said = told(people_server, "policy_verdict", job_id="7")
+    assert (said["status"], said["mean_ratio"], said["why"]) == (
+        verdict["verdict"]["status"],
+        rounded(verdict["verdict"]["mean"]),
+        verdict["verdict"]["sentence"],
+    )
