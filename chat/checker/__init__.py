@@ -7,4 +7,6 @@ are not traced: no result has them.
 """
 
 from chat.checker.compare import Checked as Checked
+from chat.checker.compare import Grounds as Grounds
 from chat.checker.compare import check as check
+from chat.checker.compare import grounds as grounds

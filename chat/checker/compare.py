@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from chat.checker.facts import Fact, facts_of, own_name
 from chat.checker.names import Mention, Named, known_names, mentions, said_of, together
@@ -19,8 +19,10 @@ _WHOLE = re.compile(
     r"au total|ensemble|en total|todos?|totale|全部|总)(?![A-Za-z])",
     re.I,
 )
+# 12 of its 16 GPUs: the second number is of the whole of something.
 _OF = re.compile(
-    r"(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$", re.I
+    r"\d[^.;|]{0,25}?(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$",
+    re.I,
 )
 _MEASURED = (Kind.RATIO, Kind.GPU_HOURS, Kind.SECONDS, Kind.COUNT)
 
@@ -38,14 +40,24 @@ class _Context:
     """What sentences before have named; a sentence without names goes on with it."""
 
     names: dict[str, frozenset[str]]
-    seconds: list[float] = field(default_factory=list)
+    seconds: Sequence[float] = ()
+    is_named: bool = False  # by the question or a sentence
+    is_heading: bool = False  # the period stands over a list or table
+    line: int = -1
 
-    def after(self, found: Sequence[Mention], text: str, sentence: Sentence) -> None:
+    def before(self, text: str, sentence: Sentence) -> None:
+        """A period holds for its paragraph, and over the list that it heads."""
+        line = text.count("\n", 0, sentence.start)
+        self.is_heading = self.is_heading and sentence.is_item
+        if line != self.line and not self.is_heading:
+            self.seconds = ()
+        self.line = line
+
+    def after(self, found: Sequence[Mention], spoken: Sequence[float], said: str) -> None:
         self.names.update(together(found))
-        if text[sentence.start : sentence.end].rstrip("*_ ").endswith(":"):
-            self.seconds = [seconds for _, _, seconds in periods_in(text[sentence.start : sentence.end])]
-        elif not sentence.is_item:
-            self.seconds = []
+        self.is_named = self.is_named or bool(found)
+        self.seconds = spoken or self.seconds
+        self.is_heading = self.is_heading or (bool(spoken) and said.rstrip("*_ ").endswith(":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +67,46 @@ class _Said:
     units: Sequence[Unit | None]  # as it may be meant
     names: Named
     carried: Named
-    may_be_whole: bool
+    is_apart: bool  # no name in its own clause
+    has_before: bool  # but one before it in the sentence
+    is_whole: bool  # the clause speaks of the cluster, or of all
     measures: frozenset[str]
     seconds: Sequence[float]
+    is_carried: bool  # the period is that of a sentence before
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What an answer may rest on: results, the facts in them (newest first), and the names that exist by kind."""
+
+    results: Sequence[ToolResult]
+    facts: Sequence[Fact]
+    known: Named
+
+    def check(self, text: str, question: str = "", on_screen: OnScreen | None = None) -> Checked:
+        """Trace the figures of a text. Names in the question and on screen are what an answer without names speaks
+        of."""
+        named, periods = mentions(text, self.known), list(periods_in(text))
+        silent = [*silent_spans(text), *((one.start, one.end) for one in named), *((a, b) for a, b, _ in periods)]
+        figures = figures_in(text, silent)
+        asked = together(mentions(question, self.known))
+        context = _Context(_begun(self, on_screen or OnScreen()) | asked, is_named=bool(asked))
+        checked: list[Figure] = []
+        marked: list[tuple[int, int]] = []
+        for sentence in sentences(text):
+            part = _Part.of(sentence, figures, named, periods)
+            context.before(text, sentence)
+            traced = [_traced(figure, self.facts, _said(text, part, figure, context)) for figure in part.figures]
+            context.after(part.names, part.seconds, text[sentence.start : sentence.end])
+            checked += traced
+            marked += [] if all(figure.is_traced for figure in traced) else [(sentence.start, sentence.end)]
+        return Checked(tuple(checked), tuple(marked))
+
+
+def grounds(results: Sequence[ToolResult], more: Named | None = None) -> Grounds:
+    """The grounds that results are; `more` are further names that exist, by kind."""
+    facts = facts_of(results)[::-1]
+    return Grounds(results, facts, known_names(facts, more or {}))
 
 
 def check(
@@ -67,39 +116,42 @@ def check(
     on_screen: OnScreen | None = None,
     more: Named | None = None,
 ) -> Checked:
-    """Trace the figures of `text` to `results`. Names in the question and on screen are what an answer without names
-    speaks of; `more` are further names that exist, by kind."""
-    facts = facts_of(results)[::-1]
-    known = known_names(facts, more or {})
-    context = _Context(_begun(results, known, question, on_screen or OnScreen()))
-    named = mentions(text, known)
-    silent = silent_spans(text) + [(mention.start, mention.end) for mention in named]
-    periods = list(periods_in(text))
-    figures = figures_in(text, silent + [(start, end) for start, end, _ in periods])
-    checked: list[Figure] = []
-    marked: list[tuple[int, int]] = []
-    for sentence in sentences(text):
-        found = [mention for mention in named if sentence.start <= mention.start < sentence.end]
-        written = [figure for figure in figures if sentence.start <= figure.start < sentence.end]
-        spoken = [seconds for start, _, seconds in periods if sentence.start <= start < sentence.end]
-        traced = [
-            _traced(figure, facts, _said(text, sentence, figure, written, found, context, spoken)) for figure in written
-        ]
-        checked += traced
-        if not all(figure.is_traced for figure in traced):
-            marked.append((sentence.start, sentence.end))
-        context.after(found, text, sentence)
-    return Checked(tuple(checked), tuple(marked))
+    """Trace the figures of `text` to `results`; see `Grounds`."""
+    return grounds(results, more).check(text, question, on_screen)
 
 
-def _begun(
-    results: Sequence[ToolResult], known: Named, question: str, on_screen: OnScreen
-) -> dict[str, frozenset[str]]:
-    """What an answer speaks of before it names anything: the question's names, else what is on screen, else the one
-    thing that the results are of."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A sentence with its figures, its names, and the lengths of time that it names."""
+
+    sentence: Sentence
+    figures: Sequence[Written]
+    names: Sequence[Mention]
+    seconds: Sequence[float]
+
+    @classmethod
+    def of(
+        cls,
+        sentence: Sentence,
+        figures: Sequence[Written],
+        names: Sequence[Mention],
+        periods: Sequence[tuple[int, int, float]],
+    ) -> _Part:
+        start, end = sentence.start, sentence.end
+        return cls(
+            sentence,
+            [figure for figure in figures if start <= figure.start < end],
+            [name for name in names if start <= name.start < end],
+            [seconds for place, _, seconds in periods if start <= place < end],
+        )
+
+
+def _begun(on: Grounds, on_screen: OnScreen) -> dict[str, frozenset[str]]:
+    """What an answer speaks of before anything is named: the one thing that the results are of, else what is on
+    screen."""
     made: dict[str, frozenset[str]] = {}
     own: dict[str, set[str]] = {}
-    for kind, name in filter(None, map(own_name, results)):
+    for kind, name in filter(None, map(own_name, on.results)):
         own.setdefault(kind, set()).add(name)
     made |= {kind: frozenset(names) for kind, names in own.items() if len(names) == 1}
     made |= {
@@ -107,32 +159,38 @@ def _begun(
         for kind, name in (("job", on_screen.job), ("node", on_screen.node), ("user", on_screen.user))
         if name and len(own.get(kind, ())) != 1
     }
-    return made | together(mentions(question, known))
+    return made
 
 
-def _said(
-    text: str,
-    sentence: Sentence,
-    figure: Written,
-    written: Sequence[Written],
-    found: Sequence[Mention],
-    context: _Context,
-    spoken: Sequence[float],
-) -> _Said:
+def _said(text: str, part: _Part, figure: Written, context: _Context) -> _Said:
+    sentence, found = part.sentence, part.names
     begin, end = sentence.clause(text, figure.start)
     head = sentence.head(figure.start)
     clause = f"{head} {text[begin:end]}" if head else text[begin:end]
-    names = said_of((figure.start, figure.end), [(one.start, one.end) for one in written], found, end)
+    names = said_of((figure.start, figure.end), [(one.start, one.end) for one in part.figures], found, end)
+    has_before = any(mention.end <= figure.start for mention in found)
     is_apart = not any(begin <= mention.start < end for mention in found)
-    is_denominator = _OF.search(text, begin, figure.start) is not None
+    is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
     return _Said(
-        units=_units(figure, written, text[begin : figure.start], head),
+        units=_units(figure, part.figures, text[begin : figure.start], head),
         names=names,
         carried={kind: value for kind, value in context.names.items() if kind not in names},
-        may_be_whole=not names or is_apart or _WHOLE.search(clause) is not None,
+        is_apart=is_apart,
+        has_before=has_before,
+        is_whole=(not names and not context.is_named) or is_denominator or _WHOLE.search(clause) is not None,
         measures=frozenset() if is_denominator else measures_of_text(head or clause),
-        seconds=spoken or context.seconds,
+        seconds=part.seconds or context.seconds,
+        is_carried=not part.seconds and not context.is_heading,
     )
+
+
+def _without(text: str, begin: int, end: int, found: Sequence[Mention]) -> str:
+    """A piece of text with its names blanked: their digits are none."""
+    piece = list(text[begin:end])
+    for place in range(begin, end):
+        if any(mention.start <= place < mention.end for mention in found):
+            piece[place - begin] = "_"
+    return "".join(piece)
 
 
 def _units(figure: Written, written: Sequence[Written], before: str, head: str) -> Sequence[Unit | None]:
@@ -185,7 +243,8 @@ def _is_subject(fact: Fact, said: _Said) -> bool:
         if kind in fact.names and not fact.names[kind] & names:
             return False
     if fact.own is None or fact.own == ("size", "all"):
-        return said.may_be_whole
+        is_count = fact.unit is None or fact.unit.kind is Kind.COUNT
+        return said.is_whole or (said.is_apart and (is_count or said.has_before))
     kind, name = fact.own
     return name in said.names.get(kind, said.carried.get(kind, frozenset()))
 
@@ -193,9 +252,13 @@ def _is_subject(fact: Fact, said: _Said) -> bool:
 def _fits(fact: Fact, said: _Said) -> bool:
     """Whether the period and the measure that the sentence names can be the fact's."""
     if said.seconds:
-        unknown = fact.seconds is None and fact.unit is not None and fact.unit.kind is Kind.GPU_HOURS
-        if unknown or (fact.seconds is not None and not any(is_same_length(one, fact.seconds) for one in said.seconds)):
+        is_hours = fact.unit is not None and fact.unit.kind is Kind.GPU_HOURS
+        is_unknown = fact.seconds is None and is_hours and not said.is_carried
+        if is_unknown or (
+            fact.seconds is not None and not any(is_same_length(one, fact.seconds) for one in said.seconds)
+        ):
             return False
     if fact.unit is not None and fact.unit.kind in _MEASURED:
-        return is_spoken_of(fact.measures, said.measures)
+        is_time = fact.unit.kind in (Kind.SECONDS, Kind.COUNT)
+        return is_spoken_of(fact.measures, said.measures if is_time else said.measures - {"elapsed"})  # it runs at 87 %
     return True

@@ -92,6 +92,9 @@ def _walk_row(row: Mapping[str, Any], place: _Place, tool: str) -> Iterator[Fact
     own = _own(row, tool)
     if own is None and holder and holder[-1] in _ROW_NAMES and isinstance(row.get("name"), str):
         own = (_ROW_NAMES[holder[-1]], row["name"])
+    is_of_job = place.own is not None and place.own[0] == "job"
+    if own is None and isinstance(row.get("finding"), str) and not is_of_job:  # of many jobs, so of itself
+        own = ("finding", row["finding"])
     yield from _walk_fields(row, replace(place, own=own or place.own), tool, own)
 
 

@@ -88,11 +88,14 @@ def _form(kind: str, name: str) -> str:
         return _day_form(name)
     if kind == "size":
         return _size_form(name)
-    plain = rf"(?<![A-Za-z0-9_/.]){re.escape(name)}(?![A-Za-z0-9_/]|-\w)"
+    if kind == "finding":
+        return rf"(?i:(?<!\w){'[ _-]'.join(map(re.escape, name.split('_')))})"
+    first = f"[{name[0]}{name[0].upper()}]" if name[0].isalpha() and len(name) > 3 else re.escape(name[0])
+    plain = rf"(?<![A-Za-z0-9_/.]){first}{re.escape(name[1:])}(?![A-Za-z0-9_/]|-\w)"
     if name.lower() in _WORDS or len(name) < 3:
         word = _KIND_WORDS.get(kind, kind)
         marked = rf"(?<=[`*\"']){re.escape(name)}(?=[`*\"'])|(?<=\| ){re.escape(name)}(?= \|)"
-        return rf"{marked}|(?:(?i:{word})\s+[`*\"']*){re.escape(name)}(?!\w)|{plain}(?=[`*\"']*\s+(?i:{word}))"
+        return rf"{marked}|(?:(?i:{word})\s+[`*\"']*){re.escape(name)}(?![\w-])|{plain}(?=[`*\"']*\s+(?i:{word}))"
     return plain
 
 
@@ -156,16 +159,23 @@ def said_of(
     figure: tuple[int, int], places: Sequence[tuple[int, int]], found: Sequence[Mention], clause_end: int
 ) -> Named:
     """The names that a figure is said of within its sentence: the nearest before it, completed by kinds that only
-    earlier ones or the rest of the clause name; without any before it, those behind it in its clause."""
-    before = [mention for mention in found if mention.end <= figure[0]]
-    behind = [mention for mention in found if mention.start >= figure[1] and mention.start < clause_end]
-    groups: list[list[Mention]] = []
-    for mention in before:
-        is_new = not groups or any(groups[-1][-1].end <= start < mention.start for start, _ in places)
-        if is_new:
-            groups.append([])
-        groups[-1].append(mention)
+    earlier ones or the rest of the clause name; without any before it, the first behind it."""
+    behind = [mention for mention in found if mention.start >= figure[1]]
+    near = [mention for mention in behind if mention.start < clause_end]
+    groups = _groups([mention for mention in found if mention.end <= figure[0]], places)
+    if not groups and not near:
+        groups = _groups(behind, places)[:1]
     made: dict[str, frozenset[str]] = {}
-    for group in [*reversed(groups), behind]:
+    for group in [*reversed(groups), near]:
         made = {**together(group), **made}
     return made
+
+
+def _groups(found: Sequence[Mention], places: Sequence[tuple[int, int]]) -> list[list[Mention]]:
+    """Names with no figure between them belong together."""
+    groups: list[list[Mention]] = []
+    for mention in found:
+        if not groups or any(groups[-1][-1].end <= start < mention.start for start, _ in places):
+            groups.append([])
+        groups[-1].append(mention)
+    return groups

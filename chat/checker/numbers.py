@@ -12,7 +12,8 @@ SMALLEST_COUNT = 11
 _SPACES = "\u00a0\u202f\u2009\u2007"
 _NUMBER = re.compile(
     rf"(?P<sign>[-\u2212–+](?=\d))?"
-    rf"(?P<digits>\d{{1,3}}(?:[,.'\u2019 {_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[.,]\d+)"
+    rf"(?P<digits>(?<![A-Za-z0-9_])\d{{1,3}}(?:[,.'\u2019 {_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)"
+    r"|\d+(?:[.,]\d+)?|[.,]\d+)"
     rf"(?P<size>\s?(?:k|K|M|Mio\.?|million|millions|thousand|Tsd\.?)(?![A-Za-z/]))?"
 )
 _SIZES = {"k": 1e3, "thousand": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6, "millions": 1e6}

@@ -42,7 +42,7 @@ _VERSION = re.compile(
     r"exit code|XID|signal|top|next|Nr\.|No\.|QOS)\s+v?\d+(?:\.\d+)*",
     re.I,
 )
-_YEAR = re.compile(r"\b(?:19|20)\d{2}\b(?=\s*(?:[.,;)]|$|\s[a-z]))")
+_YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d{2}\b(?![.,]\d)(?=[.,;)]?(?:\s*$|\s+(?!of)[a-z]{2,}))", re.M)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,218 @@
+"""Every number of an answer is compared with the results: value, unit and subject decide, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.checker import check
+from chat.model import OnScreen, ToolResult
+
+JOB: dict[str, Any] = {
+    "job": "47820057",
+    "job_name": "wasted 4711 GPU-hours",
+    "user": "zali",
+    "nodes": ["h037", "h038"],
+    "elapsed_seconds": 28223.3,
+    "wait_seconds": 19016.0,
+    "gpus": 16,
+    "gpu_utilization_ratio": 0.870287,
+    "cpu_ratio": 0.170025,
+    "allocated_gpu_hours": 125.437,
+    "wasted_gpu_hours": 15.9086,
+    "coverage_ratio": None,
+    "metrics": {"power_watts": 375.898, "sm_activity_ratio": 0.353327, "temperature_celsius": 57.0198},
+    "findings": {"rows": [{"finding": "small_kernels", "evidence": "h037 GPU 0-7: UTIL 87 %, SM 35 %."}]},
+    "devices": {
+        "rows": [
+            {"device": "h037/0", "node": "h037", "utilization_ratio": 0.55},
+            {"device": "h037/1", "node": "h037", "utilization_ratio": 0.91},
+        ]
+    },
+}
+WEEK: dict[str, Any] = {
+    "from_at": "2026-11-23T04:50:00Z",
+    "until_at": "2026-11-30T04:50:00Z",
+    "total": {"jobs": 5824, "wasted_gpu_hours": 11654.8, "utilization_ratio": 0.780362},
+    "groups": {
+        "rows": [
+            {"user": "hnguyen", "jobs": 577, "wasted_gpu_hours": 1034.22, "idle_gpu_hours": 582.652},
+            {"user": "lrossi", "jobs": 160, "wasted_gpu_hours": 685.196, "idle_gpu_hours": 552.448},
+        ]
+    },
+}
+CLUSTER: dict[str, Any] = {
+    "nodes": 72,
+    "gpus": {"total": 368, "allocated": 303, "held_and_idle": 30, "free": 49},
+    "utilization_ratio": 0.805017,
+    "power_watts": 121993.0,
+    "jobs_running": 120,
+    "jobs_pending": 56,
+    "partitions": {"rows": [{"name": "a100", "gpus": {"total": 32}}, {"name": "gpu", "gpus": {"total": 336}}]},
+}
+RESULTS = [
+    ToolResult("c1", "job_report", {"job_id": "47820057"}, 0.1, JOB),
+    ToolResult("c2", "waste_ranking", {}, 0.1, WEEK),
+    ToolResult("c3", "cluster_status", {}, 0.1, CLUSTER),
+]
+TABLE = "| user | wasted (GPU-h) | jobs |\n|---|---|---|\n| hnguyen | {} | {} |\n| lrossi | 685.2 | 160 |"
+TRACED = [
+    "Job 47820057 has a GPU utilization of 87 % on its 16 GPUs.",
+    "Job 47820057 has wasted 15.9 of its 125.4 GPU-hours.",
+    "Job 47820057 has run for 7.8 hours after waiting 5.3 h.",
+    "Job 47820057 has run for 7 h 50 min (28,223 s).",
+    "In the last 7 days, hnguyen wasted 1,034 GPU-hours and lrossi 685.",
+    "Last week hnguyen wasted 43.1 GPU-days.",
+    "The cluster has 368 GPUs, of which 303 are allocated and 49 are free.",
+    "30 of the 303 allocated GPUs are idle.",
+    "- **hnguyen**: 1034.2 GPU-hours wasted in 577 jobs",
+    "Hi. **Job 47820057** stands out. Its GPU utilization is 87%.",
+    "GPU 0 on h037 is at 55 %.",
+    "Partition gpu has 336 GPUs.",
+    "120 jobs are running and 56 are waiting.",
+    "Job 47820057 runs at 57 °C and draws 376 W per GPU.",
+    "The cluster draws 122 kW.",
+    "In total, 11,654.8 GPU-hours were wasted in the last week.",
+    "About 11,700 GPU-hours were wasted in total.",
+    "In den letzten 7 Tagen hat hnguyen 1.034,2 GPU-Stunden verschwendet.",
+    "Job 47820057: GPU-Auslastung 87,0 %.",
+    "Le job 47820057 a gaspillé 15,9 heures GPU.",
+    "hnguyen a gaspillé 1\u202f034,2 heures GPU.",
+    "El trabajo 47820057 desperdició 15,9 horas de GPU.",
+    "作业 47820057 的 GPU 利用率为87%。",
+    TABLE.format("1034.2", "577"),
+]
+MARKED = [
+    "Job 47820057 has a GPU utilization of 88 %.",
+    "Job 47820058 has a GPU utilization of 87 %.",
+    "Job 47820057 has wasted 15.9 hours.",
+    "Job 47820057 has wasted 15.9 GPU-days.",
+    "Job 47820057 has a utilization of 870 W.",
+    "In the last 30 days, hnguyen wasted 1,034 GPU-hours.",
+    "lrossi wasted 1,034 GPU-hours last week.",
+    "hnguyen wasted 685 GPU-hours last week and lrossi 1,034.",
+    "hnguyen wasted 11,654.8 GPU-hours.",
+    "hnguyen and lrossi together wasted 1719.4 GPU-hours.",
+    "303 GPUs of the cluster are free.",
+    "The cluster has 303 nodes.",
+    "GPU 1 on h037 is at 55 %.",
+    "Partition a100 has 336 GPUs.",
+    "Job 47820057 of hnguyen ran at 87 %.",
+    "The SM activity of job 47820057 is 87 %.",
+    "The cluster draws 122 MW.",
+    "Job 47820057 wasted 4711 GPU-hours.",
+    "The coverage of job 47820057 is 0 %.",
+    TABLE.format("685.2", "577"),
+    TABLE.format("1034.2", "160"),
+]
+NO_FIGURES = [
+    "See h037, gpu01, A100-80GB, H100, llm-13b and fp16 with CUDA 12.4 and version 25.05.3.",
+    "Job 47820057 began on 2026-11-30 at 04:50:12, on 30 November 2026, and ends Nov 30.",
+    "There are 3 reasons, and 10 more; try 2 workers.",
+    "1. First\n2. Second",
+    "Add `--gres=gpu:4` and `--time=12:00:00`, see /jobs/47820057?at=-24h.",
+    "```\n#SBATCH --mem=640G\n```",
+    "It waits with exit code 137 and XID 63; p90 is another word.",
+]
+
+
+@pytest.mark.parametrize("text", TRACED)
+def test_a_figure_that_a_result_has_is_traced(text: str) -> None:
+    checked = check(text, RESULTS)
+    assert checked.untraced == ()
+    assert checked.figures
+    assert all(figure.is_traced for figure in checked.figures)
+
+
+@pytest.mark.parametrize("text", MARKED)
+def test_a_sentence_with_a_figure_that_no_result_has_is_marked(text: str) -> None:
+    assert len(check(text, RESULTS).untraced) == 1
+
+
+@pytest.mark.parametrize("text", NO_FIGURES)
+def test_names_dates_versions_code_and_small_numbers_are_no_figures(text: str) -> None:
+    assert check(text, []).figures == ()
+
+
+def test_the_whole_sentence_is_marked_and_no_other() -> None:
+    text = "Job 47820057 runs at 87 %. It will waste 99.5 GPU-hours, I think. The cluster has 368 GPUs."
+    [(start, end)] = check(text, RESULTS).untraced
+    assert text[start:end] == "It will waste 99.5 GPU-hours, I think."
+
+
+def test_a_figure_leads_to_its_field() -> None:
+    [figure] = check("Job 47820057 wasted 15.9 GPU-hours.", RESULTS).figures
+    assert (figure.call_id, figure.path) == ("c1", "wasted_gpu_hours")
+    [figure] = check("lrossi wasted 685.2 GPU-hours.", RESULTS).figures
+    assert (figure.call_id, figure.path) == ("c2", "groups.rows[1].wasted_gpu_hours")
+
+
+def test_without_a_name_the_question_or_the_screen_says_what_is_spoken_of() -> None:
+    text = "It has a GPU utilization of 87 %."
+    assert check(text, RESULTS, "How is job 47820057?").untraced == ()
+    assert check(text, RESULTS, "", OnScreen(job="47820057")).untraced == ()
+    assert len(check(text, RESULTS, "How is job 47820058?").untraced) == 1
+
+
+def test_names_that_exist_but_are_in_no_result_are_names_too() -> None:
+    text = "The user eve wasted 1,034 GPU-hours. After hnguyen, kate wasted 685.2 GPU-hours."
+    more = {"user": frozenset({"eve", "kate"})}
+    assert len(check(text, RESULTS, more=more).untraced) == 2
+
+
+def test_numbers_in_what_people_wrote_are_no_facts() -> None:
+    assert len(check("Job 47820057 wasted 4711 GPU-hours.", RESULTS[:1]).untraced) == 1
+
+
+def test_a_failed_result_and_a_null_are_no_facts() -> None:
+    failed = ToolResult("c9", "job_report", {"job_id": "47820057"}, 0.1, error="87 % of sources are down")
+    assert len(check("Job 47820057 has a utilization of 87 %.", [failed]).untraced) == 1
+
+
+@given(st.floats(0.01, 90_000, allow_nan=False), st.integers(0, 3))
+def test_any_value_is_traced_as_it_is_rounded(value: float, digits: int) -> None:
+    result = ToolResult("c", "job_report", {}, 0.1, {"job": "123456", "wasted_gpu_hours": value})
+    written = f"{value:,.{digits}f}"
+    assert check(f"Job 123456 wasted {written} GPU-hours.", [result]).untraced == ()
+
+
+@given(st.floats(11, 90_000, allow_nan=False), st.floats(1.02, 50), st.booleans())
+def test_no_other_value_is_traced(value: float, factor: float, is_less: bool) -> None:
+    result = ToolResult("c", "job_report", {}, 0.1, {"job": "123456", "wasted_gpu_hours": value})
+    wrong = value / factor if is_less else value * factor
+    text = f"Job 123456 wasted {wrong:.2f} GPU-hours."
+    assert len(check(text, [result]).untraced) == 1
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_checked_without_harm(text: str) -> None:
+    checked = check(text, RESULTS, text, OnScreen(text, text, text, text))
+    assert all(0 <= figure.start < figure.end <= len(text) for figure in checked.figures)
+    assert all(0 <= start < end <= len(text) for start, end in checked.untraced)
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+NESTED = st.recursive(LEAVES, lambda one: st.lists(one) | st.dictionaries(st.text(max_size=12), one), max_leaves=12)
+
+
+@given(NESTED)
+def test_any_result_is_read_without_harm(value: Any) -> None:
+    result = ToolResult("c", "job_report", {"job_id": value}, 0.1, {"job": "1", "value": value})
+    check("Job 1 wasted 15.9 GPU-hours.", [result])
+
+
+def test_an_answer_as_long_as_they_come_is_checked_in_a_second() -> None:
+    import time
+
+    rows = [{"job": str(10_000_000 + n), "user": f"user{n}", "wasted_gpu_hours": n / 7} for n in range(400)]
+    result = ToolResult("c", "waste_ranking", {}, 0.1, {"groups": {"rows": rows}})
+    text = "\n".join(f"- Job {row['job']}: {row['wasted_gpu_hours']:.2f} GPU-hours" for row in rows)
+    began = time.perf_counter()
+    checked = check(text, [result])
+    assert time.perf_counter() - began < 5
+    assert checked.untraced == ()
+    assert len(json.dumps(text)) > 10_000
