@@ -176,24 +176,35 @@ def _text_of(path: Path) -> str | None:
 
 
 def _sections(file: str, text: str, *, is_markdown: bool) -> Iterator[Section]:
-    """A section for each heading with what stands below it up to the next; what is before the first, too."""
+    """A section for each heading with what stands below it up to the next; what is before the first, too. A heading
+    with nothing below it is none."""
     lines = text.splitlines()
     heads = _headings(text) if is_markdown else []
-    begins = [(0, 0, ""), *heads]
+    begins = [_Heading(0, 0, 0, ""), *heads]
     path: list[tuple[int, str]] = []
-    for (begin, level, title), end in zip(begins, [*(one[0] for one in heads), len(lines)], strict=True):
-        if level:
-            path = [one for one in path if one[0] < level] + [(level, title)]
-        body = "\n".join(lines[begin:end]).strip()
+    for head, end in zip(begins, [*(one.begin for one in heads), len(lines)], strict=True):
+        if head.level:
+            path = [one for one in path if one[0] < head.level] + [(head.level, head.title)]
+        body = "\n".join(lines[head.end : end]).strip()
         if body:
-            yield Section(file, " > ".join(name for _, name in path), begin + 1, body)
+            yield Section(file, " > ".join(name for _, name in path), head.begin + 1, body)
 
 
-def _headings(text: str) -> list[tuple[int, int, str]]:
-    """Line, level and words of each heading; a # in a block of code is none."""
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """Lines [begin, end) of it; level 1 is the highest, 0 = the top of the file."""
+
+    begin: int
+    end: int
+    level: int
+    title: str
+
+
+def _headings(text: str) -> list[_Heading]:
+    """Every heading; a # in a block of code is none."""
     tokens = MarkdownIt().parse(text)
     return [
-        (token.map[0], int(token.tag[1]), tokens[place + 1].content)
+        _Heading(token.map[0], token.map[1], int(token.tag[1]), tokens[place + 1].content)
         for place, token in enumerate(tokens)
         if token.type == "heading_open" and token.map and token.level == 0
     ]

@@ -9,6 +9,7 @@ from chat.model import ToolResult
 from data.words import count, duration, gpu_hours, percent
 
 Value = Mapping[str, Any]
+_MOST_QUOTED = 2
 
 
 def sentence(result: ToolResult) -> str:
@@ -197,7 +198,9 @@ def _documents(value: Value) -> str:
     rows = value["sections"]["rows"]
     if not rows:
         return f"None of {count(value['files'], 'document')} holds these words."
-    return f"Found in {', '.join(_place(one) for one in rows)}."
+    quoted = [f"{_place(one)}: “{one['excerpt']}”" for one in rows[:_MOST_QUOTED]]
+    more = f"Also in {', '.join(_place(one) for one in rows[_MOST_QUOTED:])}." if len(rows) > _MOST_QUOTED else ""
+    return "\n\n".join(part for part in (*quoted, more) if part)
 
 
 def _place(one: Value) -> str:

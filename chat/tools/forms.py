@@ -122,7 +122,7 @@ def job_facts(job: Job) -> dict[str, Any]:
         "ended_at": moment(job.end_time),
         "time_limit_seconds": number(job.time_limit_seconds),
         "nodes": texts(job.nodes, 20),
-        "nodes_total": len(job.nodes) or job.requested.nodes,
+        **({"nodes_total": len(job.nodes)} if job.nodes else {"nodes_requested": job.requested.nodes}),
     }
 
 

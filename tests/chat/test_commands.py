@@ -180,7 +180,7 @@ def test_a_question_that_names_nothing_says_what_can_be_asked(sources: Sources) 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_tool_has_a_sentence_and_it_names_nobody_else(sources: Sources, tool: str) -> None:
     said = sentence(call(as_asker(ALICE, sources), tool, ASKED[tool], "call_1"))
-    assert said and said[-1] in ".`" and secrets_in(said) == []
+    assert said and said[-1] in ".`”" and secrets_in(said) == []
 
 
 def test_a_failed_result_says_why_and_what_to_do(sources: Sources) -> None:
