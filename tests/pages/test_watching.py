@@ -138,6 +138,13 @@ def test_no_label_names_a_person_a_job_or_a_node() -> None:
     assert not [value for _, value in labels if re.search("alice|4242|h1", value)]
 
 
+def test_every_count_is_explained() -> None:
+    told = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "deploy.md").read_text()
+    names = set(re.findall(r"^# TYPE fullwarp_(\w+?)(?:_info)? ", metrics_of(watched().test_client()).text, re.M))
+    endings = {name: name if name.startswith("source_up") else name.removeprefix("source") for name in names}
+    assert {name for name in names - {"build"} if name not in told and endings[name] not in told} == set()
+
+
 def test_a_stream_is_counted_while_it_is_open() -> None:
     server = watched()
     server.add_url_rule(f"{PREFIX}_talk", "talk", lambda: Response(iter(["a", "b"]), mimetype="text/event-stream"))
