@@ -23,14 +23,15 @@ from data.queries.job_series import DeviceSeries, JobSeries
 from data.words import count, number
 from settings import JudgementSettings
 
-MOST_ROWS, MOST_COLUMNS, MOST_FACTS = 8, 5, 12
+MOST_ROWS, MOST_COLUMNS, MOST_FACTS, MOST_TABLES = 8, 5, 12, 4
 MOST_JSON, MOST_CARD = 12_000, 60_000
 _FINDINGS = 3
-_DEVICES = 4
+_DEVICES, _POINTS = 4, 120
 # Columns that say most of a row in the width of the panel, best first; others fill up what is left.
-_LEADING = ("job_id", "job", "node", "name", "user", "group", "key", "partition", "model", "metric", "title")
+_LEADING = ("job_id", "job", "device", "node", "name", "user", "group", "key", "partition", "model", "metric", "title")
 
-_TELLING = ("wasted", "idle", "utilization", "wait", "free")
+_COMPARED = ("job", "user", "state", "gpus", "elapsed_seconds", "wait_seconds")
+_TELLING = (("wasted", "idle", "utilization", "wait", "free"), ("gpu", "device"))
 
 
 def running_card(tool: str, arguments: Mapping[str, Any]) -> Component:
@@ -50,7 +51,8 @@ def card(result: ToolResult, base: str, limits: JudgementSettings, *, is_open: b
     made = html.Details([html.Summary(head, className="fw-tool-head"), *inside], open=is_open, className=classes)
     if len(as_json(made)) <= MOST_CARD:
         return made
-    short = [html.P("This result is too large for a card.", className="fw-quiet"), _below(result, base)]
+    note = html.P("Too large for a card: more is in the result below.", className="fw-note fw-pad")
+    short = [*_facts(_plain_of(result.value or {}), base), note, _below(result, base)]
     return html.Details([html.Summary(head, className="fw-tool-head"), *short], open=is_open, className=classes)
 
 
@@ -124,26 +126,84 @@ def _series(answer: JobSeries) -> list[Component]:
 
 
 def _evenly(device: DeviceSeries, step_seconds: float) -> tuple[float | None, ...]:
-    """The points at even steps; None where there is none."""
+    """Means over even steps, about _POINTS of them at most; None where there is no point."""
     if not device.times or step_seconds <= 0:
         return tuple(device.values)
-    points = {round(time / step_seconds): value for time, value in zip(device.times, device.values, strict=True)}
-    return tuple(points.get(at) for at in range(min(points), max(points) + 1))
+    step = max(step_seconds, (device.times[-1] - device.times[0]) / _POINTS)
+    bins: dict[int, list[float]] = {}
+    for time, value in zip(device.times, device.values, strict=True):
+        bins.setdefault(int(time / step), []).append(value)
+    means = {at: sum(values) / len(values) for at, values in bins.items()}
+    return tuple(means.get(at) for at in range(min(means), max(means) + 1))
 
 
 def _value(value: Mapping[str, Any], base: str, tool: str) -> list[Component]:
     """Facts first, then the lists as tables; what is not shown here is in the result below."""
-    plain = {key: one for key, one in value.items() if _is_plain(one) or (one is None and name_of(key).is_number)}
-    facts = [(_fact_name(key), _fact(key, one, base)) for key, one in list(plain.items())[:MOST_FACTS]]
-    drawn: list[Component] = [facts_list(facts)] if facts else []
+    drawn = _facts(_plain_of(value), base)
+    if {"first", "second"} <= value.keys():
+        return [*drawn, *_side_by_side(value, base)]
+    tables = 0
     for key, one in value.items():
         rows = one.get("rows") if isinstance(one, Mapping) else one
         if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
             total = int(one.get("rows_total", len(rows))) if isinstance(one, Mapping) else len(rows)
-            drawn += _table(key, rows, total, base)
-        elif isinstance(rows, list) and rows and key in ("excerpts", "says", "lines", "advice", "steps"):
-            drawn.append(html.Ul([html.Li(str(row)) for row in rows[:MOST_ROWS]], className="fw-tool-list"))
+            if key == "trend":
+                drawn += _trend(rows)
+            elif tables < MOST_TABLES:
+                drawn += _table(key, [_flat(row) for row in rows], total, base)
+                tables += 1
+        elif isinstance(one, Mapping) and "rows" not in one:
+            within = {name: part for name, part in _flat(one).items() if _is_plain(part)}
+            drawn += [html.Div(_fact_name(key), className="fw-tool-title"), *_facts(within, base)] if within else []
     return drawn
+
+
+def _plain_of(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What is no list: texts that are there, and every number, also one that was not measured."""
+    return {key: one for key, one in value.items() if _is_plain(one) or (one is None and name_of(key).is_number)}
+
+
+def _side_by_side(value: Mapping[str, Any], base: str) -> list[Component]:
+    """Two of a kind, and what differs between them where numbers do."""
+    first, second = value["first"], value["second"]
+    less = value.get("second_minus_first", {})
+    keys = [key for key in first if key in _COMPARED or key in less]
+    columns = [Column("", place="main"), Column("First", "", "", True), Column("Second", "", "", True),
+               Column("Difference", "", "", True)]  # fmt: skip
+    cells = [
+        [_with_unit(key), shown(key, first.get(key), base), shown(key, second.get(key), base),
+         shown(key, less[key], base) if key in less else ""]
+        for key in keys
+    ]  # fmt: skip
+    return [data_table(columns, cells, caption="Side by side")]
+
+
+def _with_unit(key: str) -> str:
+    name = name_of(key)
+    return f"{name.words}, {name.unit}" if name.unit else name.words
+
+
+def _trend(rows: Sequence[Mapping[str, Any]]) -> list[Component]:
+    """A line of what was wasted, one point for each step."""
+    wasted = tuple(row.get("wasted_gpu_hours") for row in rows)
+    if not any(_is_amount(one) for one in wasted):
+        return []
+    name = html.Span(f"Wasted, {count(len(rows), 'step')}", className="fw-note")
+    line = html.Div([name, sparkline(Trend(wasted, "GPU-hours wasted"))], className="fw-tool-line")
+    return [html.Div(line, className="fw-tool-lines")]
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the parts of what it holds beside its own."""
+    flat: dict[str, Any] = {}
+    for key, one in row.items():
+        flat |= {f"{key}_{name}": part for name, part in one.items()} if isinstance(one, Mapping) else {key: one}
+    return flat
+
+
+def _facts(plain: Mapping[str, Any], base: str) -> list[Component]:
+    facts = [(_fact_name(key), _fact(key, one, base)) for key, one in list(plain.items())[:MOST_FACTS]]
+    return [facts_list(facts)] if facts else []
 
 
 def _fact_name(key: str) -> str:
@@ -175,11 +235,18 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     keys = [key for key in rows[0] if any(_is_plain(row.get(key)) for row in rows)]
     leading = [key for key in _LEADING if key in keys][:2]
     amounts = [key for key in keys if key not in leading and any(_is_amount(row.get(key)) for row in rows)]
-    amounts.sort(key=lambda key: not any(word in key for word in _TELLING))
+    amounts.sort(key=_rank)
     rest = [key for key in keys if key not in leading and key not in amounts]
     chosen = {*leading, *amounts[: MOST_COLUMNS - len(leading)]}
     chosen.update(rest[: MOST_COLUMNS - len(chosen)])
     return [*leading, *(key for key in keys if key in chosen and key not in leading)]
+
+
+def _rank(key: str) -> int:
+    """What tells most of waste comes first, how much of it was measured last."""
+    if "coverage" in key:
+        return len(_TELLING) + 1
+    return next((place for place, words in enumerate(_TELLING) if any(word in key for word in words)), len(_TELLING))
 
 
 def _is_plain(value: Any) -> bool:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from dash import html
 
 from components.data_table import DASH, ratio_cell
-from components.elements import moment
+from components.elements import moment, short_model
 from data.words import duration, gib, number
 
 _ENDS: Mapping[str, str] = {
@@ -23,10 +23,12 @@ _ENDS: Mapping[str, str] = {
     "_gpu_days": "GPU-d",
     "_watts": "W",
     "_celsius": "°C",
+    "_hertz": "MHz",
     "_kwh": "kWh",
     "_amount": "",
     "_at": "",
 }
+_LONG = 28
 _PLACES = {"job": "jobs", "job_id": "jobs", "node": "nodes", "node_name": "nodes", "user": "users"}
 _SHORT = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "id": "id", "sm": "SM", "mig": "MIG",
           "qos": "QOS", "xid": "XID"}  # fmt: skip
@@ -62,7 +64,14 @@ def shown(key: str, value: Any, base: str) -> Any:
     place = _PLACES.get(key)
     if place and str(value):
         return html.A(html.Bdi(str(value)), href=f"{base}{place}/{quote(str(value), safe='+_')}")
-    return html.Bdi(str(value))
+    return _words(str(value))
+
+
+def _words(text: str) -> Any:
+    """A GPU model as people say it; what is long may wrap."""
+    if text.startswith(("NVIDIA ", "AMD ")):
+        return short_model(text)
+    return html.Bdi(text) if len(text) < _LONG else html.Div(text, className="fw-chat-words")
 
 
 def _measured(key: str, value: float) -> Any:
@@ -74,6 +83,8 @@ def _measured(key: str, value: float) -> Any:
         return number(value / 2**30, 1)
     if key.endswith("_bytes"):
         return gib(value)
+    if key.endswith("_hertz"):
+        return number(value / 1e6)
     return number(value, 0 if value == int(value) or abs(value) >= 100 else 1 if abs(value) >= 1 else 2)
 
 
