@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
+from werkzeug.serving import make_server
 
 from chat.model import CallEnded, Ended, TextDelta, ToolResult
 from configuration.chat import Delivery
@@ -341,6 +343,37 @@ def test_a_server_of_one_request_at_a_time_is_noticed(web_app: Any, polling: Any
         served = {"wsgi.multithread": threads}
         answer = client.post(f"{PREFIX}_chat/ask", data=body, headers=sent, environ_overrides=served)
         assert answer.mimetype == mimetype
+
+
+def test_a_server_of_one_request_at_a_time_answers_others_meanwhile(web_app: Any, polling: Any) -> None:
+    """A real one: were the answer held open, the health word would wait for its end."""
+    go_on = threading.Event()
+
+    def slow(*_: Any) -> Iterator[Any]:
+        go_on.wait(20)
+        yield Ended("done")
+
+    open_chat(web_app, settings_with("", None, delivery=Delivery.AUTO))
+    web_app.server.config[KEY].answer = slow
+    server = make_server("127.0.0.1", 0, web_app.server, threaded=False)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    base, sent = f"http://127.0.0.1:{server.port}{PREFIX}", headers_of(USER)
+    try:
+        begun = requests.post(f"{base}_chat/ask", data='{"question": "x"}', headers=sent, timeout=5).json()
+        asked = {"turn": begun["turn"], "seen": "0"}
+        for _ in range(3):
+            assert requests.get(f"{base}healthz", timeout=5).text == "ok"
+            found = requests.get(f"{base}_chat/events", params=asked, headers=sent, timeout=5).json()
+            assert found["over"] is False
+        go_on.set()
+        assert wait_until(
+            lambda: requests.get(f"{base}_chat/events", params=asked, headers=sent, timeout=5).json()["over"]
+        )
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
 
 
 def test_nobody_reads_or_stops_anothers_turn(polling: Any, web_app: Any) -> None:
