@@ -16,6 +16,7 @@ import typer
 from commands import (
     chat,
     enforce,
+    evaluate,
     exempt,
     history,
     live,
@@ -238,7 +239,22 @@ def main() -> None:
         sys.exit(WRONG)
 
 
-for subject in (live, metrics, chat, mcp, policy, history, report, simulated, exempt, enforce, notify, tokens, whatif):
+for subject in (
+    live,
+    metrics,
+    chat,
+    evaluate,
+    mcp,
+    policy,
+    history,
+    report,
+    simulated,
+    exempt,
+    enforce,
+    notify,
+    tokens,
+    whatif,
+):
     subject.register(program)
 
 

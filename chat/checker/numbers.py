@@ -53,10 +53,14 @@ class Written:
 
 def figures_in(text: str, silent: Iterable[tuple[int, int]]) -> tuple[Written, ...]:
     """The figures of a text in order. `silent` spans hold names, dates and code: numbers there are none."""
+    return tuple(figure for figure in numbers_in(text, silent) if not _is_bare_and_small(figure))
+
+
+def numbers_in(text: str, silent: Iterable[tuple[int, int]]) -> tuple[Written, ...]:
+    """The figures, and small counts too."""
     spans = sorted(silent)
     found = [match for match in _NUMBER.finditer(text) if not _is_within(match, spans) and not _is_in_word(text, match)]
-    written = _joined(text, list(_with_units(text, found)))
-    return tuple(figure for figure in written if not _is_bare_and_small(figure))
+    return tuple(_joined(text, list(_with_units(text, found))))
 
 
 def _is_within(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
