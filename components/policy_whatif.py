@@ -13,6 +13,7 @@ from components.elements import icon, panel, panel_state
 from components.history_address import go
 from components.job_words import DASH, job_href, user_link
 from components.policy_address import PolicyAddress
+from components.policy_curve import curve_charts, form_text
 from data.words import count, duration, gpu_hours, number, percent
 from policy.whatif.answer import RefusedJobs
 from policy.whatif.model import Amount, FalseAlarm, Outcome, UserHit, WhatIf
@@ -69,9 +70,10 @@ def whatif_wrong(lines: Sequence[str], address: PolicyAddress) -> Component:
 def whatif_open(found: Simulation, address: PolicyAddress, base: str) -> Component:
     """One rule's answer, with its curve where that was asked for."""
     (one,) = found.rules
-    parts: list[Any] = [html.P(_lead(one), className="fw-lead fw-pad"), *_remarks(found)]
+    parts: list[Any] = [html.P(html.Span(_lead(one)), className="fw-lead fw-pad"), *_remarks(found)]
     if not one.cannot and not found.state.is_empty:
-        parts += [_facts(one), *_tables(one, address, base)]
+        charts = [curve_charts(one, address)] if one.curve else []
+        parts += [*charts, _facts(one), *_tables(one, address, base)]
     if found.submission is not None:
         parts.append(html.P(_refused(found.submission), className="fw-small-print fw-pad"))
     if one.notes:
@@ -150,13 +152,6 @@ def _curve_row(one: Outcome, own: Outcome, address: PolicyAddress) -> list[Any]:
     current = {"aria-current": "true"} if one == own else {}
     name = go(_form(one).capitalize(), address.href(form=form_text(one)), className="fw-verdict-link", **current)
     return [name, *map(number, counts), number(one.saved_gpu_hours), number(one.used_gpu_hours, 1)]
-
-
-def form_text(one: Outcome) -> str:
-    """A form in an address: threshold and minutes of the window, or minutes of the first step."""
-    if one.threshold is None or one.window_seconds is None:
-        return f"{(one.first_step_seconds or 0.0) / 60:g}"
-    return f"{one.threshold:g}/{one.window_seconds / 60:g}"
 
 
 def _user_row(one: UserHit, base: str) -> list[Any]:

@@ -19,12 +19,14 @@ from data.state.exemptions import add_exemption
 from data.state.store import open_store
 from pages._request import backing
 from policy.keeping import VerdictKeeper
-from settings import Settings, StateSettings
+from settings import HistorySettings, Settings, StateSettings
 from tests.browser.test_browser_frame import nothing_serious
 from tests.live.builders import NOW, make_job
 from tests.policy.test_evidence import with_series
 from tests.policy.test_taken_acts import with_acts
+from tests.policy.test_whatif_history import ran
 from tests.queries.cluster import open_fakes, scheduler
+from tests.queries.history.attempts import write
 from tests.services.web import STAFF, USER, Web, open_still
 
 Look = Callable[..., Any]
@@ -113,6 +115,35 @@ def test_evidence_opens_and_closes_by_keyboard(shown: Web, look: Look) -> None:
     page.click("#policy-evidence a:has-text('Close')")
     expect(page.locator("#policy-evidence")).to_have_count(0)
     assert page.url.endswith("/policy") and seen.complaints == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_what_if_shows_a_curve_and_each_of_its_forms(
+    shown: Web, look: Look, tmp_path: Path, theme: str, width: int
+) -> None:
+    history = write(tmp_path / "history", [ran(1, [0] * 60, user="ann"), ran(2, [7] * 96, user="carl")])
+    sources = backing(shown.app.server).sources
+    kept = sources.settings.model_copy(update={"history": HistorySettings(directory=history)})
+    open_still(shown.app, replace(sources, settings=kept))
+    seen = look(STAFF, theme, width)
+    page = seen.open(shown.url + "policy", SHOWN)
+    page.click("#policy-whatif a:has-text('low-mean')")
+    expect(page.locator("#policy-whatif .fw-lead")).to_contain_text("cancelled 0 jobs of 0 users")
+    page.click("#policy-whatif a:has-text('Try other forms')")
+    expect(page.locator(".fw-curve-plot")).to_have_count(3)
+    page.click("#policy-whatif a:has-text('Mean of 4 h below 9 %')")
+    page.wait_for_url("**form=0.09**")
+    expect(page.locator("#policy-whatif .fw-lead")).to_contain_text("cancelled 1 job of 1 user")
+    page.click(".fw-curve-windows a:has-text('2 h')")
+    page.wait_for_url("**form=0.09%2F120**")
+    expect(page.locator(".fw-curve-windows [aria-current]")).to_have_text("2 h")
+    line = page.locator(".fw-curve-line").first.bounding_box()
+    assert line is not None and line["width"] > 100 and line["height"] > 60
+    nothing_serious(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("#policy-whatif a:has-text('Close')")
+    expect(page.locator("#policy-whatif .fw-lead")).to_have_count(0)
+    assert seen.complaints == []
 
 
 def test_the_overview_takes_up_verdicts_when_they_are_made(shown: Web, look: Look) -> None:

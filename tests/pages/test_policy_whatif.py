@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from components.policy_address import PolicyAddress
+from components.policy_curve import rounded_up
 from data.model import Role, Viewer
 from data.sources import Sources
 from pages._policy_address import parse_policy_address
@@ -67,10 +68,31 @@ def test_a_rules_answer_has_its_numbers_users_and_false_alarms(past: Sources) ->
 def test_the_curve_leads_to_each_form_and_marks_the_one_that_is_shown(past: Sources) -> None:
     panel = shown(past, whatif="low-mean", curve="yes", form="0.09/240")
     forms = [part for part in panel._traverse() if getattr(part, "href", None) and "form=" in part.href]
-    assert [part.children for part in forms if getattr(part, "aria-current", None)] == ["Mean of 4 h below 9 %"]
+    assert [part.children for part in forms if getattr(part, "aria-current", None)] == ["4 h", "Mean of 4 h below 9 %"]
     assert "/policy?whatif=low-mean&form=0.05%2F240&curve=yes" in [part.href for part in forms]
     assert "warned 2 jobs of 2 users and cancelled 1 job of 1 user;" in text_of(panel)
     assert "warned 1 job of 1 user and cancelled 0 jobs of 0 users;" in text_of(shown(past, whatif="low-mean"))
+
+
+def test_the_curve_is_drawn_over_the_thresholds_of_the_window_that_is_shown(past: Sources) -> None:
+    panel = shown(past, whatif="low-mean", curve="yes", form="0.09/240")
+    plots = [part for part in panel._traverse() if getattr(part, "className", "") == "fw-curve-plot"]
+    said = [plot.to_plotly_json()["props"]["aria-label"] for plot in plots]
+    assert len(said) == 3
+    assert said[1] == (
+        "Users with a cancelled job by threshold of the mean, %. 1 %: 0; 3 %: 0; 5 %: 0; 7 %: 0; 9 %: 1; 15 %: 1"
+    )
+    dots = [part for plot in plots for part in plot.children if part.className == "fw-curve-dot"]
+    assert [dot.style for dot in dots[1:2]] == [{"left": "60.00%", "bottom": "100.00%"}]
+    steps = shown(past, whatif="idle", curve="yes")
+    assert "Window" not in text_of(steps) and "first step, min" in text_of(steps)
+
+
+@pytest.mark.parametrize(
+    ("value", "end"), [(0, 1), (1, 1), (7, 8), (54, 60), (312, 400), (2558, 3000), (0.2, 0.2), (10, 10), (99.9, 100)]
+)
+def test_an_axis_ends_with_a_round_number(value: float, end: float) -> None:
+    assert rounded_up(value) == pytest.approx(end)
 
 
 @pytest.mark.parametrize(
