@@ -182,6 +182,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Say what works, what is missing and what fixes it. Exit code 1 = problems found."""
+    from chat.model_check import model_checks
     from data.check import Verdict, look
     from data.metrics.prometheus_recording import recorded_names
     from data.sources import open_sources
@@ -200,6 +201,7 @@ def check(
     asked = (loaded.settings, loaded.path, sources.scheduler, sources.metrics)
     found = list(look(*asked, is_demo=context.obj.is_demo, recorded=names))
     found += enforce.enforcer_checks(loaded.settings, sources.clock())
+    found += model_checks(loaded.settings.chat)
     problems = sum(1 for item in found if item.verdict is Verdict.PROBLEM)
     SCREEN.show(found, lambda rows, _: [*check_lines(rows), closing_line(problems)], as_json)
     raise typer.Exit(NO if problems else FINE)

@@ -75,5 +75,7 @@ def _planting(call: Call, word: str) -> Call:
 
 def _with(value: Any, order: str) -> Any:
     if isinstance(value, Mapping):
-        return {key: f"{order} {key}" if key in _WRITTEN and inner else _with(inner, order) for key, inner in value.items()}
+        return {
+            key: f"{order} {key}" if key in _WRITTEN and inner else _with(inner, order) for key, inner in value.items()
+        }
     return [_with(inner, order) for inner in value] if isinstance(value, list) else value
