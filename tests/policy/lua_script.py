@@ -15,7 +15,7 @@ from tests.conftest import service_missing
 
 _DRIVER = """
 local told = {}
-slurm = { SUCCESS = 0, ERROR = -1, ESLURM_INVALID_GRES = 2072 }
+slurm = { SUCCESS = 0, ERROR = -1 }
 function slurm.log_user(form, ...) told[#told + 1] = string.format(form, ...) end
 function slurm.log_info(form, ...) string.format(form, ...) end
 function slurm.log_error(form, ...) told[#told + 1] = "FAULT " .. string.format(form, ...) end

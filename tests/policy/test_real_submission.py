@@ -107,3 +107,43 @@ def test_a_job_that_is_really_submitted_is_refused_and_leaves_nothing(limited: S
         limited.run("sbatch", "-J", "too-many", "-p", "gpu", "--gpus=1", "-c", "9", "--wrap=true", user="alice")
     assert CORES in refused.value.stderr
     assert limited.run("squeue", "-h", "-t", "all", "-n", "too-many") == ""
+
+
+@pytest.fixture
+def held(limited: SlurmCluster) -> Iterator[str]:
+    """A job of alice within the limits that waits."""
+    request = ("-p", "gpu", "--gres=gpu:1", "-n", "1", "--mem=1G", "--hold", "-t", "5", "-D", "/tmp", "--wrap=true")
+    job = limited.run("sbatch", "--parsable", *request, user="alice").strip()
+    yield job
+    limited.run("scancel", job)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_refused"),
+    [
+        ("NumCPUs=9", True),
+        ("NumTasks=9", True),
+        ("NumNodes=2", True),
+        ("MinMemoryNode=70000", True),
+        ("MinMemoryCPU=70000", True),
+        ("NumCPUs=8", False),
+        ("MinMemoryNode=50000", False),
+        ("TimeLimit=3", False),
+        ("Partition=cpu", False),
+    ],
+)
+def test_a_change_beyond_a_limit_is_refused_as_the_request_would_be(
+    limited: SlurmCluster, held: str, change: str, is_refused: bool
+) -> None:
+    asked = ("scontrol", "update", f"jobid={held}", change)
+    if not is_refused:
+        assert limited.run(*asked, user="alice") == ""
+        return
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        limited.run(*asked, user="alice")
+    assert "Invalid generic resource (gres) specification" in refused.value.stderr
+
+
+def test_what_an_operator_changes_stands_and_its_owner_may_change_the_rest(limited: SlurmCluster, held: str) -> None:
+    limited.run("scontrol", "update", f"jobid={held}", "NumCPUs=9")
+    assert limited.run("scontrol", "update", f"jobid={held}", "TimeLimit=3", user="alice") == ""
