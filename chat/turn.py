@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 
@@ -12,14 +13,10 @@ from chat.model import Asker, CallEnded, Ended, Event, Failed, OnScreen, TextDel
 from chat.model_server import ModelServer
 from chat.plain import understood
 from chat.suggest import suggestions
-from chat.without_model import run, without_model
+from chat.without_model import Stop, never, run, without_model
 
 # Faults that say that the server is not there to answer, whatever was asked.
 DOWN = frozenset({"unreachable", "time_out", "server_error", "busy", "not_configured", "no_key", "wrong_key", "quota"})
-
-
-def never() -> bool:
-    return False
 
 
 def turn(
@@ -28,7 +25,7 @@ def turn(
     on_screen: OnScreen,
     history: Sequence[Turn] = (),
     server: ModelServer | None = None,
-    stop: Callable[[], bool] = never,
+    stop: Stop = never,
 ) -> Iterator[Event]:
     """Answer a question. Raises nothing: the last event is Ended or Failed; the deltas together are the text of Ended.
 
@@ -39,16 +36,20 @@ def turn(
     if refused is not None:
         yield refused
     elif server is None or is_command(question):
-        yield from without_model(asker, question, on_screen)
+        yield from without_model(asker, question, on_screen, stop)
     else:
-        yield from _with_model(asker, question, on_screen, answer(asker, question, on_screen, history, server, stop))
+        events = answer(asker, question, on_screen, history, server, stop)
+        with closing(events):  # type: ignore[type-var]  # a generator: left at once, with its server, when this one is
+            yield from _with_model(asker, question, on_screen, events, stop)
 
 
-def _with_model(asker: Asker, question: str, on_screen: OnScreen, events: Iterator[Event]) -> Iterator[Event]:
+def _with_model(
+    asker: Asker, question: str, on_screen: OnScreen, events: Iterator[Event], stop: Stop
+) -> Iterator[Event]:
     first = next(events, None)
     if isinstance(first, Failed) and first.code in DOWN:
         wanted = understood(asker, question, on_screen)
-        yield from _instead(first, run(asker, wanted, question)) if wanted else iter((first,))
+        yield from _instead(first, run(asker, wanted, question, stop)) if wanted else iter((first,))
     elif first is not None:
         yield from _with_suggestions(chain((first,), events))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from chat.checker import check
 from chat.commands import Wanted, help_lines, is_command, read_command
@@ -19,7 +19,14 @@ _NOT_UNDERSTOOD = (
 )
 
 
-def without_model(asker: Asker, question: str, on_screen: OnScreen) -> Iterator[Event]:
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    return False
+
+
+def without_model(asker: Asker, question: str, on_screen: OnScreen, stop: Stop = never) -> Iterator[Event]:
     """Answer a command or a plain question. Raises nothing: the last event is Ended or Failed."""
     try:
         wanted = _wanted(asker, question, on_screen)
@@ -31,15 +38,17 @@ def without_model(asker: Asker, question: str, on_screen: OnScreen) -> Iterator[
     elif not wanted:
         yield from _said(_NOT_UNDERSTOOD, FIRST)
     else:
-        yield from run(asker, wanted, question)
+        yield from run(asker, wanted, question, stop)
 
 
-def run(asker: Asker, wanted: Sequence[Wanted], question: str) -> Iterator[Event]:
-    """Run the tools one after another, and say of each what it found. The text is made of the results: its figures are
-    traced to where they stand, and none is marked."""
+def run(asker: Asker, wanted: Sequence[Wanted], question: str, stop: Stop = never) -> Iterator[Event]:
+    """Run the tools one after another, and say of each what it found; `stop` is asked before each. The text is made of
+    the results: its figures are traced to where they stand, and none is marked."""
     results: list[ToolResult] = []
     text = ""
     for place, one in enumerate(wanted, 1):
+        if stop():
+            break
         name = f"call_{place}"
         yield CallStarted(name, one.tool, one.arguments)
         results.append(call(asker, one.tool, one.arguments, name))
@@ -50,7 +59,7 @@ def run(asker: Asker, wanted: Sequence[Wanted], question: str) -> Iterator[Event
         if said:
             yield TextDelta(said)
     traced = tuple(figure for figure in check(text, results, question).figures if figure.is_traced)
-    yield Ended(text, traced, suggestions=suggestions(results))
+    yield Ended(text, traced, suggestions=suggestions(results), is_cut=len(results) < len(wanted))
 
 
 def _wanted(asker: Asker, question: str, on_screen: OnScreen) -> Sequence[Wanted] | None:

@@ -98,3 +98,18 @@ def test_a_fault_of_the_question_itself_is_not_covered_up(sources: Sources) -> N
     with scripted_model(in_order([refusal])) as model:
         (only,) = ask(as_asker(ALICE, sources), "how is job 7?", server_at(model.base_url))
         assert isinstance(only, Failed) and only.code == "too_long"
+
+
+def test_a_turn_that_is_left_leaves_the_server_at_once(sources: Sources) -> None:
+    with scripted_model(in_order([says("word " * 200, pause_seconds=0.05)])) as model:
+        events = turn(as_asker(ALICE, sources), "tell me all", NOTHING, (), server_at(model.base_url))
+        next(events)
+        events.close()  # type: ignore[attr-defined]
+        assert model.wait_for(lambda seen: seen.left == 1 and seen.under_way == 0)
+
+
+def test_to_stop_is_heeded_between_tools(sources: Sources) -> None:
+    answers = iter([False, True])
+    events = list(turn(as_asker(ALICE, sources), "what of 7 and 8?", NOTHING, stop=lambda: next(answers)))
+    last = events[-1]
+    assert isinstance(last, Ended) and last.is_cut and tools(events) == ["job_report"]
