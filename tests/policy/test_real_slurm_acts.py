@@ -101,6 +101,18 @@ def test_a_het_job_is_cancelled_as_a_whole_by_its_leader(kind: str, jobs: Jobs) 
     jobs.has_ended(leader, other)
 
 
+def test_the_job_is_ended_on_the_cluster_that_was_read_whatever_the_environment_names(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """scancel asks the controller of the settings, as squeue did a moment before: no other can have the job."""
+    (job,) = jobs.submit()
+    for name, value in (("SLURM_CLUSTERS", "elsewhere"), ("SCANCEL_USER", "alice"), ("SCANCEL_STATE", "PENDING")):
+        monkeypatch.setenv(name, value)
+    cancel(jobs.cluster.commands(), job)
+    monkeypatch.undo()
+    jobs.has_ended(job)
+
+
 def test_an_account_without_the_right_is_refused_and_the_job_lives(jobs: Jobs, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     (job,) = jobs.submit()
