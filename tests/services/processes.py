@@ -14,9 +14,11 @@ SERVICES = ("slurm_cluster", "prometheus_server", "redis_url", "postgres_port", 
 
 @cache
 def group_of(file: str) -> str:
-    """The browser's tests together, those that name another service together, every other file by itself."""
-    if file.startswith("tests/browser/"):
-        return "browser"
+    """The tests of the browser and of Open OnDemand together, those that name another service together, every other
+    file by itself."""
+    for folder in ("browser", "ondemand"):
+        if file.startswith(f"tests/{folder}/"):
+            return folder
     text = (ROOT / file).read_text(encoding="utf-8")
     return "services" if any(name in text for name in SERVICES) else file
 
