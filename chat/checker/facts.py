@@ -25,7 +25,9 @@ _LISTS = {"jobs": "job", "nodes": "node", "models": "model", "partitions": "part
 _BY_TOOL = {"node": "node", "cluster_status": "partition"}  # a plain `name` is of this kind
 _ROW_NAMES = {"partitions": "partition"}
 # Texts that people wrote: no number in them is a fact.
-_FOREIGN = frozenset({"job_name", "comment", "admin_comment", "reason", "script", "script_lines", "features_requested"})
+_FOREIGN = frozenset(
+    {"job_name", "comment", "admin_comment", "reason", "script", "script_lines", "features_requested", "says"}
+)
 _PERIOD = ("from_at", "until_at")
 
 
@@ -83,7 +85,7 @@ def _walk(value: Any, place: _Place, tool: str) -> Iterator[Fact]:
         return
     elif isinstance(value, int | float):
         yield _fact(float(value), place)
-    elif isinstance(value, str) and not place.key.endswith("_at"):
+    elif isinstance(value, str) and " " in value:  # a sentence; one word is a name, a time or a version
         yield from _facts_in_text(value, place)
 
 

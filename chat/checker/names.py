@@ -23,6 +23,7 @@ _KIND_WORDS = {
     "department": r"departments?",
     "application": r"applications?|apps?",
 }
+_OTHERWISE = ("day", "size", "finding")  # written in several ways
 _JOB = re.compile(
     r"(?:jobs?|auftrag|aufträge|tâche|travail|trabajo|task|作业|ジョブ|#)\s*(?:id)?\s*[#:`*]*(\d{3,}(?:_\d+)?)", re.I
 )
@@ -55,7 +56,9 @@ def known_names(facts: Iterable[Fact], more: Named) -> dict[str, frozenset[str]]
 def mentions(text: str, known: Named) -> list[Mention]:
     """The names in a text in order: known ones, and what only can be a job or a node."""
     found = [
-        Mention(*match.span(), kind, names) for kind, names, form in _forms(known) for match in form.finditer(text)
+        Mention(*match.span(), kind, names)
+        for kind, names, form in _forms(known, text.lower())
+        for match in form.finditer(text)
     ]
     found += [Mention(*match.span(1), "job", frozenset({match[1]})) for match in _JOB.finditer(text)]
     found += [
@@ -70,9 +73,10 @@ def mentions(text: str, known: Named) -> list[Mention]:
     return _without_doubles(found)
 
 
-def _forms(known: Named) -> Iterable[tuple[str, frozenset[str], re.Pattern[str]]]:
+def _forms(known: Named, text: str) -> Iterable[tuple[str, frozenset[str], re.Pattern[str]]]:
+    """How each name can be written; a plain one that is nowhere in the text is left out."""
     for kind, names in known.items():
-        for name in names:
+        for name in names if kind in _OTHERWISE else (name for name in names if name.lower() in text):
             yield kind, frozenset({name}), re.compile(_form(kind, name))
     devices = known.get("device", frozenset())
     for number in {name.rpartition("/")[2] for name in devices}:
@@ -124,8 +128,8 @@ def _size_form(size: str) -> str:
 
 def _is_id(text: str, match: re.Match[str]) -> bool:
     """A long number without separators or a unit names a job."""
-    figures = figures_in(text[: match.end() + 40], ())
-    return all(figure.unit is None or figure.unit.noun for figure in figures if figure.start == match.start())
+    figures = figures_in(text[match.start() : match.end() + 40], ())
+    return all(figure.unit is None or bool(figure.unit.noun) for figure in figures if figure.start == 0)
 
 
 def _by_kind_word(text: str) -> list[Mention]:
@@ -141,7 +145,7 @@ def _without_doubles(found: Sequence[Mention]) -> list[Mention]:
     """In order of place; of those that overlap the longest, and one per kind and place."""
     kept: list[Mention] = []
     for mention in sorted(found, key=lambda one: (one.start, one.start - one.end)):
-        twin = next((one for one in kept if one.start < mention.end and mention.start < one.end), None)
+        twin = next((one for one in reversed(kept[-8:]) if mention.start < one.end), None)
         is_same_place = twin is not None and (twin.start, twin.end) == (mention.start, mention.end)
         if twin is None or (is_same_place and twin.kind != mention.kind):
             kept.append(mention)

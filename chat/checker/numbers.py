@@ -87,7 +87,7 @@ def _is_word(character: str) -> bool:
 
 def _is_range(text: str, start: int) -> bool:
     """20-30 %: the second number of a range stands behind a dash or slash that follows a figure."""
-    return bool(re.search(r"(?<![\w.-])\d+(?:[.,]\d+)?[-–/]$", text[:start]))
+    return bool(re.search(r"(?<![\w.-])\d+(?:[.,]\d+)?[-–/]$", text[max(0, start - 24) : start]))
 
 
 def _with_units(text: str, found: list[re.Match[str]]) -> Iterator[Written]:
@@ -110,7 +110,7 @@ def _unit(text: str, match: re.Match[str]) -> tuple[Unit | None, int]:
     written = unit_at(text, place)
     if written is not None:
         return written
-    if _MONEY.search(text[: match.start()]):
+    if _MONEY.search(text[max(0, match.start() - 8) : match.start()]):
         return Unit(Kind.MONEY), match.end()
     noun = noun_after(text, match.end())
     return (Unit(Kind.COUNT, noun=noun) if noun else None), match.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import time
 from typing import Any
 
 import pytest
@@ -205,9 +205,7 @@ def test_any_result_is_read_without_harm(value: Any) -> None:
     check("Job 1 wasted 15.9 GPU-hours.", [result])
 
 
-def test_an_answer_as_long_as_they_come_is_checked_in_a_second() -> None:
-    import time
-
+def test_the_longest_answer_does_not_hold_a_worker_up() -> None:
     rows = [{"job": str(10_000_000 + n), "user": f"user{n}", "wasted_gpu_hours": n / 7} for n in range(400)]
     result = ToolResult("c", "waste_ranking", {}, 0.1, {"groups": {"rows": rows}})
     text = "\n".join(f"- Job {row['job']}: {row['wasted_gpu_hours']:.2f} GPU-hours" for row in rows)
@@ -215,4 +213,4 @@ def test_an_answer_as_long_as_they_come_is_checked_in_a_second() -> None:
     checked = check(text, [result])
     assert time.perf_counter() - began < 5
     assert checked.untraced == ()
-    assert len(json.dumps(text)) > 10_000
+    assert len(checked.figures) == sum(row["wasted_gpu_hours"] >= 0 for row in rows)
