@@ -15,7 +15,7 @@ _MOST_QUOTED = 2
 def sentence(result: ToolResult) -> str:
     """What the result says in short; of a failed one why, and what to do."""
     if result.value is None:
-        return " ".join(part for part in (_ended(result.error), _ended(result.hint)) if part)
+        return " ".join(part for part in (_begun(_ended(result.error)), _ended(result.hint)) if part)
     made = _SENTENCES.get(result.tool)
     return made(result.value) if made is not None else ""
 
@@ -23,6 +23,12 @@ def sentence(result: ToolResult) -> str:
 def _time(text: str | None) -> str:
     """A time of a result as people read it."""
     return "an unknown time" if text is None else f"{text[:10]} {text[11:16]} UTC"
+
+
+def _begun(words: str) -> str:
+    """With a capital, unless it begins with the name of a tool."""
+    first = words.split(" ", 1)[0]
+    return words[:1].upper() + words[1:] if first.isalpha() else words
 
 
 def _ended(words: str) -> str:
@@ -36,7 +42,8 @@ def _status(value: Value) -> str:
     parts = f"{gpus['busy']} busy, {gpus['held_and_idle']} held and idle, {gpus['free']} free, {gpus['down']} down"
     mean = f"Mean utilization of what is held is {percent(value['utilization_ratio'])}"
     jobs = f"{count(value['jobs_running'], 'job')} run and {value['jobs_pending']} wait"
-    return f"{where}: {held} ({parts}). {mean}; {jobs}."
+    when = f" at {_time(value['as_of_at'])}" if value["is_past"] else ""
+    return f"{where}{when}: {held} ({parts}). {mean}; {jobs}."
 
 
 def _job(value: Value) -> str:
@@ -97,6 +104,8 @@ def _verdicts(value: Value) -> str:
 def _jobs(value: Value) -> str:
     total, more = value["jobs"]["rows_total"], value["jobs"]["rows_left_out"]
     what = {"running": "running", "pending": "waiting", "finished": "finished"}[value["shown"]]
+    if not total:
+        return f"No {what} job that you may see fits."
     order = value["sorted_by"]
     by = order.removeprefix("-").replace("_", " ") + (", largest first" if order.startswith("-") else "")
     return f"{count(total, f'{what} job')}, by {by}" + (f"; {more} more than shown." if more else ".")

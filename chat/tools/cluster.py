@@ -45,6 +45,7 @@ def cluster_status(asker: Asker, partition: PartitionName = "", at: At = "") -> 
         "cluster": found.snapshot.cluster,
         "partition": partition or None,
         "as_of_at": moment(found.snapshot.time),
+        "is_past": found.snapshot.is_past,
         "nodes": totals.nodes,
         "nodes_by_state": dict(totals.nodes_by_state),
         **use_form(totals.use),

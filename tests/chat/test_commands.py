@@ -190,6 +190,20 @@ def test_a_failed_result_says_why_and_what_to_do(sources: Sources) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("/status gup", "There is no partition gup. Such as "),
+        ("/jobs pending user=nobody", "No waiting job that you may see fits."),
+        ("/waste limit=0", "waste_ranking: limit = '0': input should be "),
+        ("/status at=2026-03-10T11:00", "Cluster demo at 2026-03-10 11:00 UTC: "),
+    ],
+)
+def test_what_is_said_is_a_whole_sentence(sources: Sources, question: str, words: str) -> None:
+    last = ask(sources, question)[-1]
+    assert isinstance(last, Ended) and last.text.startswith(words)
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_what_is_suggested_is_a_command_that_is_understood(sources: Sources, tool: str) -> None:
     found = suggestions([call(as_asker(ALICE, sources), tool, ASKED[tool], "call_1")])
