@@ -58,6 +58,11 @@ def turn_end(
     return parts
 
 
+def not_kept() -> Component:
+    """Said of a turn that should be kept and is not."""
+    return html.P([icon("info"), "This could not be kept: it ends with this tab."], className="fw-chat-note")
+
+
 def suggested(questions: Sequence[str]) -> Component:
     """Questions that a click asks."""
     buttons = [

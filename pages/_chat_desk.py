@@ -93,18 +93,25 @@ class Desk:
             telling.begin()
             for event in self._events(asker, question, stop):
                 telling.tell(event)
-        except Exception as err:
+        except Exception:
             log.exception("a turn of the assistant failed")
-            telling.tell(_fault(err))
+            telling.tell(_FAULT)
         finally:
             self._close(asker, question, telling, settings, out)
 
     def _events(self, asker: Asker, question: Question, stop: Stop) -> Iterator[Event]:
-        kept = self.keeping.turns(asker.sources.settings, asker.viewer.user, question.conversation, asker.now)
+        yield from self.answer(asker, question.text, question.on_screen, self._history(asker, question), stop)
+
+    def _history(self, asker: Asker, question: Question) -> Sequence[Turn]:
+        """What was said before; what the browser remembers where the server remembers nothing or cannot look."""
+        try:
+            kept = self.keeping.turns(asker.sources.settings, asker.viewer.user, question.conversation, asker.now)
+        except FullwarpError as err:
+            log.warning("a conversation with the assistant cannot be read: %s", err)
+            return question.past
         ids = [one.id for one in kept]
         before = kept[: ids.index(question.replaces)] if question.replaces in ids else kept
-        history = turns_for_model(before) if kept else question.past
-        yield from self.answer(asker, question.text, question.on_screen, history, stop)
+        return turns_for_model(before) if kept else question.past
 
     def _close(self, asker: Asker, question: Question, telling: Telling, settings: Settings, out: Log) -> None:
         """Keep the turn and count it, tell the end, and give the place back."""
@@ -114,7 +121,8 @@ class Desk:
                 used = telling.usage
                 self.keeping.used(settings, user, asker.now, used.prompt_tokens, used.completion_tokens)
             is_kept = self.keeping.keep(settings, user, question.conversation, telling.kept(), question.replaces)
-            telling.finish(is_kept=is_kept)
+            telling.finish(is_kept=is_kept, is_lost=not is_kept and self.keeping.is_kept(settings))
+            self.keeping.clean(settings, asker.now)
         except Exception:
             log.exception("the end of a turn of the assistant failed")
         finally:
@@ -127,11 +135,7 @@ def _telling(asker: Asker, question: Question, base: str, out: Log) -> Telling:
     return Telling(question.turn, question.text, question.conversation, asker.now, base, limits, out.put)
 
 
-def _fault(err: Exception) -> Failed:
-    """What may be said of a fault: the words of our own errors, and of others that there was one."""
-    if isinstance(err, FullwarpError):
-        return Failed(err.code, "The conversation so far cannot be read now.", "Try again, or begin a new one.")
-    return Failed("internal", "Fullwarp failed at this.", "Ask again, or tell the cluster staff.")
+_FAULT = Failed("internal", "Fullwarp failed at this.", "Ask again, or tell the cluster staff.")
 
 
 def stream_of(events: Any) -> Iterator[bytes]:

@@ -77,7 +77,6 @@ class Keeping:
             self._remember(user, conversation, turn, replaces)
             return False
         try:
-            self._clean(settings, turn.asked_at)
             if replaces:
                 self._asked(settings, lambda store: drop_from(store, user, conversation, replaces))
             self._asked(settings, lambda store: keep_turn(store, user, conversation, turn))
@@ -156,15 +155,19 @@ class Keeping:
         """What `ask` finds; None where no store is set."""
         return self.state.read(settings.state, ask) if settings.state.is_set else None
 
-    def _clean(self, settings: Settings, now: datetime) -> None:
-        """Once an hour what is older than the site keeps goes."""
+    def clean(self, settings: Settings, now: datetime) -> None:
+        """Once an hour what is older than the site keeps goes; all of it where nothing is kept any more."""
         from data.state.chat_kept import forget_older
 
         with self._guard:
             if time.monotonic() - self._cleaned < _CLEAN_SECONDS:
                 return
             self._cleaned = time.monotonic()
-        self._asked(settings, lambda store: forget_older(store, _since(settings, now)))
+        before = _since(settings, now) if settings.chat.history_days else now + timedelta(seconds=1)
+        try:
+            self._asked(settings, lambda store: forget_older(store, before))
+        except _Failing as err:
+            log.warning("old conversations with the assistant stay for now: %s", err)
 
 
 def _since(settings: Settings, now: datetime) -> datetime:

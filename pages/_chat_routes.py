@@ -180,6 +180,7 @@ def _path() -> str:
 def _conversations() -> Response:
     own = backing()
     settings, keeping = own.sources.settings, desk().keeping
+    keeping.clean(settings, own.sources.clock())
     found = keeping.list(settings, viewer().user, own.sources.clock())
     days = settings.chat.history_days if keeping.is_kept(settings) else 0
     return _json({"list": conversation_list([(one.id, one.title, one.asked_at) for one in found], days)})

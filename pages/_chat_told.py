@@ -12,7 +12,7 @@ import orjson
 from chat.model import CallEnded, CallStarted, Ended, Event, Failed, Figure, TextDelta, ToolResult, Turn, Usage
 from components.chat_cards import as_json, card, running_card
 from components.chat_text import answer_text, settled_length
-from components.chat_turn import turn_box, turn_end
+from components.chat_turn import not_kept, turn_box, turn_end
 from data.state.chat_kept import KeptTurn
 from settings import JudgementSettings
 
@@ -31,7 +31,6 @@ class Telling:
     base: str
     limits: JudgementSettings
     put: Put
-    is_kept: bool = False
     text: str = ""
     shown: int = 0
     results: list[dict[str, Any]] = field(default_factory=list)
@@ -54,10 +53,11 @@ class Telling:
         else:
             self.ended = event
 
-    def finish(self, *, is_kept: bool) -> None:
-        """The end: the text anew, with its figures, and what stands below it."""
+    def finish(self, *, is_kept: bool, is_lost: bool = False) -> None:
+        """The end: the text anew, with its figures, and what stands below it. `is_lost` = it should be kept, and the
+        store did not take it."""
         turn = self.kept()
-        end = end_of(turn, is_kept=is_kept)
+        end = [*end_of(turn, is_kept=is_kept), *([not_kept()] if is_lost else [])]
         failure = self.failed.message if self.failed is not None else ""
         self._tell("ended", text=text_of(turn, self.base), end=end, failure=failure, said=turn.text, is_kept=is_kept)
 

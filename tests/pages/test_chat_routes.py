@@ -268,6 +268,31 @@ def test_history_that_is_off_keeps_nothing_but_counts(web_app: Any, tmp_path: Pa
     assert (row.user, row.questions, row.prompt_tokens) == (USER, 2, 200)
 
 
+def test_what_is_too_old_goes_and_all_of_it_once_nothing_is_kept(web_app: Any, tmp_path: Path) -> None:
+    first = ask(open_chat(web_app, settings_with("", tmp_path)), USER, "/job 7")[0]["conversation"]
+    ask(open_chat(web_app, settings_with("", tmp_path, history_days=0)), STAFF, "/status")
+    client = open_chat(web_app, settings_with("", tmp_path))
+    assert get(client, USER, "conversation", id=first).status_code == 404
+
+
+def test_a_store_that_does_not_answer_stops_no_answer_and_is_said(web_app: Any, tmp_path: Path) -> None:
+    (tmp_path / "state.sqlite").write_text("no database at all, and long enough to be looked at as one" * 40)
+    with scripted_model(lambda _: says("Yes.")) as model:
+        client = open_chat(web_app, settings_with(model.base_url, tmp_path, questions_per_day=1))
+        past = [{"question": "What is job 7?", "text": "A job."}]
+        ended = ask(client, USER, "And?", past=past, conversation="a" * 24)[-1]
+        assert "Yes." in words_of(ended["text"]) and "could not be kept" in words_of(ended["end"])
+        assert "What is job 7?" in json.dumps(model.received[-1].messages)
+        assert post(client, USER, "ask", question="two").status_code == 429
+    listed = get(client, USER, "conversations")
+    assert listed.status_code == 503 and "state.sqlite" not in listed.text
+
+
+def test_a_command_means_what_is_on_screen(web_app: Any) -> None:
+    events = ask(open_chat(web_app, settings_with()), USER, "/job", path="/jobs/7?metric=sm_activity")
+    assert next(one for one in events if one["kind"] == "card")["part"]["props"]["className"] == "fw-tool"
+
+
 def test_a_thumb_and_a_comment_are_kept_and_come_back(web_app: Any, tmp_path: Path) -> None:
     client = open_chat(web_app, settings_with("", tmp_path))
     begun = ask(client, USER, "/job 7")[0]
