@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chat import messages
 from chat.assistant_faults import Fault, Stopped, time_out
 from chat.checker import check
+from chat.follow_ups import follow_ups
 from chat.model import Asker, CallEnded, CallStarted, Ended, Event, OnScreen, TextDelta, ToolResult, Turn, Usage
 from chat.model_server import ModelServer
 from chat.names_seen import names_seen
@@ -189,7 +190,20 @@ class AskedTurn:
             raise Fault("filtered", "The model server's filter held the answer back.", "Put the question otherwise.")
         if not self.text.strip():
             raise Fault("empty", "The model gave an empty answer.", "Ask again, or put the question otherwise.")
-        return self.ended(is_cut=gathered.is_cut)
+        return self._with_follow_ups(self.ended(is_cut=gathered.is_cut))
+
+    def _with_follow_ups(self, ended: Ended) -> Ended:
+        """With questions that the model suggests, where the settings want them."""
+        if not self.settings.model_follow_ups or self.stop():
+            return ended
+        first = messages.system(self.asker, self.on_screen, self.withheld)
+        said = [first, {"role": "user", "content": self.question}, {"role": "assistant", "content": self.text}]
+        try:
+            found, usage = follow_ups(self.server, said, self.stop)
+        except Stopped:  # the answer was whole before
+            return ended
+        self.usages.append(usage)
+        return replace(ended, suggestions=found, usage=self._usage())
 
 
 def _known(usage: Usage) -> int:

@@ -77,6 +77,9 @@ class ChatSettings(Section):
     strict_schemas: bool = Field(
         True, description="Mark tool schemas as strict; false for servers that refuse the mark."
     )
+    model_follow_ups: bool = Field(
+        False, description="Whether the model suggests what to ask next, by a second call; false = the tools do."
+    )
     question_bytes: int = Field(
         20_000, ge=200, le=1_000_000, description="The longest question, in bytes; a longer one is refused."
     )

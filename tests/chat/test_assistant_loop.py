@@ -262,3 +262,24 @@ def test_figures_of_an_answer_are_traced_to_its_results(sources: Sources) -> Non
     ]
     [(start, end)] = told.end.untraced
     assert text[start:end] == "Tomorrow it will be 25 °C."
+
+
+def test_the_model_suggests_what_to_ask_next_only_where_it_is_set(sources: Sources) -> None:
+    lines = '1. And the day before?\n- Why is it warm?\nThat is all.\n"What of Graz?"\nWhat of Rome?'
+    without = ask([says("Warm.")], sources)
+    told = ask(
+        [says("Warm."), Reply([delta(lines), delta(finish="stop"), usage(50, 9)])], sources, model_follow_ups=True
+    )
+    assert isinstance(without.end, Ended)
+    assert isinstance(told.end, Ended)
+    assert (without.end.suggestions, len(without.model.received)) == ((), 1)
+    assert told.end.suggestions == ("And the day before?", "Why is it warm?", "What of Graz?")
+    assert told.text == "Warm."
+    assert told.end.usage == Usage(150, 10)
+    assert "tools" not in told.model.received[1].body
+
+
+def test_an_answer_stands_though_its_suggestions_fail(sources: Sources) -> None:
+    told = ask([says("Warm."), fault(500, "boom")], sources, model_follow_ups=True)
+    assert isinstance(told.end, Ended)
+    assert (told.end.text, told.end.suggestions) == ("Warm.", ())
