@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, timedelta
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from policy.decide import Act, Cancelled, Situation, decide
@@ -120,6 +121,7 @@ def check(lives: list[Life], world: World) -> None:
         same.append(one)
 
 
+@pytest.mark.timeout(180 + 2 * EXAMPLES)  # a longer look takes longer
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
 @given(worlds)
 def test_no_act_is_ever_wrong_whatever_happens(given_world: dict) -> None:
