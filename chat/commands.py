@@ -20,11 +20,10 @@ _MOST_WORDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A tool and its arguments: what a command means. `command` None = it was understood from a plain question."""
+    """A tool and its arguments: what a command or a plain question means."""
 
     tool: str
     arguments: Mapping[str, Any]
-    command: Command | None = None
 
 
 def is_command(question: str) -> bool:
@@ -40,7 +39,7 @@ def read_command(question: str, on_screen: OnScreen) -> Wanted | None:
     words = rest.split()
     if len(words) > _MOST_WORDS:
         raise BadRequest(f"/{command.name}: too many words", hint=f"Write {command.usage}.")
-    return Wanted(command.tool, _arguments(command, words, on_screen), command)
+    return Wanted(command.tool, _arguments(command, words, on_screen))
 
 
 def help_lines() -> tuple[str, ...]:

@@ -38,6 +38,8 @@ from tests.queries.cluster import ALICE, STAFF, secrets_in
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 STAFF_USER = "sam"
+# Today's clients, and those that still shake hands first.
+MODES = ("auto", "legacy")
 
 
 def ask(client_of: Callable[[], Any], *calls: tuple[str, dict[str, Any]]) -> list[mcp.types.CallToolResult]:
@@ -98,10 +100,11 @@ def test_each_asker_has_their_own_scope(sources: Sources) -> None:
     assert secrets_in(str(mine)) == [] and secrets_in(str(all_of_it))
 
 
-def test_over_stdin_and_stdout_the_program_serves_a_real_client(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_over_stdin_and_stdout_the_program_serves_a_real_client(tmp_path: Path, mode: str) -> None:
     variables = {"FULLWARP_CACHE__DIRECTORY": str(tmp_path), "FULLWARP_DEMO__HISTORY_DAYS": "0"}
     server = StdioServerParameters(command=FULLWARP, args=["--demo", "mcp"], env=variables)
-    status, gone = ask(lambda: Client(server), ("cluster_status", {}), ("job_report", {"job_id": "1"}))
+    status, gone = ask(lambda: Client(server, mode=mode), ("cluster_status", {}), ("job_report", {"job_id": "1"}))
     assert status.structured_content["gpus"]["total"] == 368 and status.is_error is False
     assert gone.is_error is True
 
@@ -119,10 +122,10 @@ class Listening:
         made, sent = create_token(self.store, user, role, now, now + timedelta(days=1))
         return made.id, sent
 
-    def client(self, token: str) -> Callable[[], Any]:
+    def client(self, token: str, mode: str = "auto") -> Callable[[], Any]:
         headers = {"Authorization": f"Bearer {token}"}
         return lambda: Client(
-            streamable_http_client(self.url, http_client=httpx2.AsyncClient(headers=headers, timeout=60))
+            streamable_http_client(self.url, http_client=httpx2.AsyncClient(headers=headers, timeout=60)), mode=mode
         )
 
     def status(self, **headers: str) -> tuple[int, Any]:
@@ -187,14 +190,15 @@ def _wait_for(port: int) -> None:
     pytest.fail("the server does not listen")
 
 
-def test_over_http_each_token_has_the_scope_of_its_user(listening: Listening) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_over_http_each_token_has_the_scope_of_its_user(listening: Listening, mode: str) -> None:
     _, staff = listening.token(STAFF_USER, TokenRole.STAFF)
-    (everything,) = ask(listening.client(staff), ("find_jobs", {"limit": 50}))
+    (everything,) = ask(listening.client(staff, mode), ("find_jobs", {"limit": 50}))
     users = {row["user"] for row in everything.structured_content["jobs"]["rows"]}
     assert len(users) > 5
     name = sorted(users)[0]
     _, own = listening.token(name, TokenRole.USER)
-    (mine,) = ask(listening.client(own), ("find_jobs", {"limit": 50}))
+    (mine,) = ask(listening.client(own, mode), ("find_jobs", {"limit": 50}))
     assert {row["user"] for row in mine.structured_content["jobs"]["rows"]} == {name}
 
 
