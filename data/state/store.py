@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from alembic import command
@@ -238,11 +238,24 @@ def _make(file: Path, kind: StoreKind) -> None:
         ) from err
 
 
+# A server that vanished without a word is noticed, too: else each request that asks for a token would hold a thread.
+_OPTIONS: Mapping[str, dict[str, Any]] = {
+    "sqlite": {"timeout": WAIT_SECONDS},
+    "postgresql": {
+        "connect_timeout": int(WAIT_SECONDS),
+        "tcp_user_timeout": int(WAIT_SECONDS * 1000),
+        "keepalives_idle": int(WAIT_SECONDS),
+        "keepalives_interval": int(WAIT_SECONDS),
+        "keepalives_count": 2,
+    },
+}
+
+
 def _engine(address: str | URL, kind: StoreKind) -> Engine:
     try:
-        is_sqlite = make_url(address).get_backend_name() == "sqlite"
-        options = {"timeout": WAIT_SECONDS} if is_sqlite else {"connect_timeout": int(WAIT_SECONDS)}
-        return create_engine(address, pool_pre_ping=not is_sqlite, connect_args=options)
+        backend = make_url(address).get_backend_name()
+        options = _OPTIONS.get(backend, {"connect_timeout": int(WAIT_SECONDS)})
+        return create_engine(address, pool_pre_ping=backend != "sqlite", connect_args=options)
     except (ArgumentError, ImportError, SQLAlchemyError) as err:
         raise SettingsError(
             f"{kind.section}.url cannot be used: {_first_line(err)}",

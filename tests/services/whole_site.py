@@ -234,6 +234,15 @@ def whole_site(
         places = [f"unix:{site.socket}", f"127.0.0.1:{site.tcp_port}"]
         stack.enter_context(nginx(folder, site.port, PREFIX, places, PEOPLE, SECRET))
         yield site
+    # After all that the tests did to it, faults included; an error here is one of the last test that used the site.
+    assert told_secrets(site) == []
+
+
+def told_secrets(site: WholeSite) -> list[str]:
+    """Secrets and tracebacks in the logs of all servers of the site."""
+    written = "".join(path.read_text() for path in site.folder.glob("*.log"))
+    hidden = (*SECRETS, *site.tokens.values(), basic("sam"), "Traceback")
+    return [one for one in hidden if one in written]
 
 
 def _tokens(site: WholeSite, port: int) -> dict[str, str]:
