@@ -16,6 +16,7 @@ from bench.chat_streams import chat_streams
 from bench.collected import collected, summaries_read
 from bench.commands import first_page_seconds, help_seconds
 from bench.history import year_by_user
+from bench.load import under_load
 from bench.measured_day import measured_day
 from bench.pages import DEMO, LARGE, overview
 from bench.prometheus_here import Server, is_here, prometheus_with
@@ -48,6 +49,7 @@ def main() -> None:
         "demo_first_page_seconds": first_page_seconds(),
         "chat_streams": chat_streams(),
         # In processes of their own: the pages of a process belong to one app.
+        "load": under_load(),
         "overview": [apart(overview, size, context="spawn") for size in (DEMO, LARGE)],
     }
     sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
