@@ -25,6 +25,7 @@ from data.queries.job_list import ListQuestion, Show, job_list
 from data.queries.job_report import job_answer
 from data.queries.job_series import series_of
 from data.queries.jobs import SORTS
+from data.queries.live import snapshot
 from data.queries.pending import Waiting, waiting
 from data.slurm.job_states import JOB_STATES
 
@@ -118,7 +119,8 @@ def why_pending(asker: Asker, job_id: JobId) -> Answer:
     """Why a job waits, since when, when Slurm expects it to start, its priority, and which nodes have free GPUs, cores
     and memory that would fit it now."""
     found = waiting(asker.viewer, asker.sources, job_id)
-    return Answer(_waiting_form(found), found, of_job(found.job.display_id))
+    seen = snapshot(asker.viewer, asker.sources).time
+    return Answer({"as_of_at": moment(seen), **_waiting_form(found)}, found, of_job(found.job.display_id))
 
 
 def compare_jobs(asker: Asker, job_id: JobId, other_job_id: JobId) -> Answer:

@@ -111,6 +111,13 @@ def test_a_number_with_a_fraction_has_its_unit_in_its_key(sources: Sources, tool
     json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.parametrize("tool", [name for name in TOOLS if name not in ("explain", "site_documents")])
+def test_every_answer_about_the_cluster_says_of_when_it_is(sources: Sources, tool: str) -> None:
+    found = ask(sources, tool, **ASKED[tool])
+    parts = (found["first"], found["second"]) if tool == "compare_jobs" else (found,)
+    assert all(part.get("as_of_at") or (part.get("from_at") and part.get("until_at")) for part in parts)
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_list_says_how_long_it_is_in_all(sources: Sources, tool: str) -> None:
     def check(value: Any) -> None:
