@@ -12,7 +12,7 @@
       var tag = document.createElement("script");
       tag.src = document.getElementById("late-scripts").dataset.chat;
       tag.onload = function () { resolve(window.fwChatPanel); };
-      tag.onerror = function () { tag.remove(); coming = null; reject(new Error("the assistant cannot be loaded")); };
+      tag.onerror = function () { tag.remove(); coming = null; reject(new Error("The assistant cannot be loaded now")); };
       document.head.append(tag);
     });
     return coming;
@@ -29,7 +29,9 @@
     var panel = document.querySelector("#react-entry-point #chat");
     if (!where || !panel || (shown === where && !focuses)) { if (!where) leave(); return; }
     shown = where;
-    load().then(function (chat) { chat.show(panel, where, focuses); }, function (error) { shown = null; console.error(error); });
+    load().then(function (chat) { chat.show(panel, where, focuses); }, function (error) {
+      panel.replaceChildren(window.fwMake.html("p", "fw-quiet", error.message + ". Open it again to try again."));
+    });
   }
 
   function leave() {

@@ -22,6 +22,7 @@ from tests.services.web import USER, NoDay, NoVerdicts, Web
 Look = Callable[..., Any]
 TEXT = ".fw-chat-turn:last-child [data-part=text]"
 ENDED = ".fw-chat-turn:last-child [data-part=end] > :not(:empty)"
+ENDLESS = Reply([delta("", role="assistant"), delta("So far so good. And ")], end=End.HANG)
 NASTY = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1))"
 
 
@@ -62,6 +63,13 @@ def ask(page: Page, question: str) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".fw-chat-turn")).to_have_count(before + 1)
     page.wait_for_selector(ENDED)
+
+
+def set_off(page: Page, question: str) -> None:
+    """Ask what is never answered to its end, and see its beginning."""
+    page.fill(".fw-chat-field", question)
+    page.keyboard.press("Enter")
+    expect(page.locator(TEXT)).to_contain_text("So far so good.")
 
 
 def test_a_whole_conversation_with_calls_marks_thumbs_and_what_is_kept(talking: Web, look: Look) -> None:
@@ -127,16 +135,27 @@ def test_nothing_of_the_assistant_loads_before_it_is_opened(talking: Web, look: 
     assert len([one for one in seen.asked if "fullwarp-chat" in one]) == 1
 
 
+def test_a_script_that_cannot_come_is_said_and_asked_for_again(talking: Web, look: Look) -> None:
+    seen = look()
+    seen.page.route("**/fullwarp-chat-*", lambda route: route.abort())
+    page = seen.open(talking.url, "#react-entry-point h1")
+    page.locator("#first-view").wait_for(state="detached")
+    page.click("#ask")
+    expect(page.locator("#react-entry-point #chat")).to_contain_text("cannot be loaded now")
+    assert len([one for one in seen.asked if "fullwarp-chat" in one]) == 1
+    page.unroute("**/fullwarp-chat-*")
+    page.click("#ask")
+    page.click("#ask")
+    expect(page.locator(".fw-chat-field")).to_be_focused()
+
+
 def test_stop_keeps_what_was_said_and_the_question_can_be_asked_again(web: Web, look: Look, tmp_path: Path) -> None:
-    endless = Reply([delta("", role="assistant"), delta("So far so good. And ")], end=End.HANG)
-    replies = iter([endless, says("Now it is whole.")])
+    replies = iter([ENDLESS, says("Now it is whole.")])
     with scripted_model(lambda _: next(replies)) as model:
         begin(web, model.base_url, tmp_path)
         seen = look()
         page = opened(seen, web)
-        page.fill(".fw-chat-field", "Go on for ever")
-        page.keyboard.press("Enter")
-        expect(page.locator(TEXT)).to_contain_text("So far so good. And")
+        set_off(page, "Go on for ever")
         expect(page.locator("[data-part=busy]")).to_contain_text("Answering")
         page.click("[data-chat-act=stop]")
         expect(page.locator(".fw-chat-end")).to_contain_text("stopped before its end")
@@ -149,15 +168,12 @@ def test_stop_keeps_what_was_said_and_the_question_can_be_asked_again(web: Web, 
 
 
 def test_a_new_conversation_leaves_the_answer_under_way(web: Web, look: Look, tmp_path: Path) -> None:
-    endless = Reply([delta("", role="assistant"), delta("So far so good. ")], end=End.HANG)
-    replies = iter([endless, says("Something else.")])
+    replies = iter([ENDLESS, says("Something else.")])
     with scripted_model(lambda _: next(replies)) as model:
         begin(web, model.base_url, tmp_path)
         seen = look()
         page = opened(seen, web)
-        page.fill(".fw-chat-field", "Go on for ever")
-        page.keyboard.press("Enter")
-        expect(page.locator(TEXT)).to_contain_text("So far so good.")
+        set_off(page, "Go on for ever")
         page.click("[data-chat-act=new]")
         expect(page.locator("[data-part=busy-row]")).to_be_hidden()
         assert model.wait_for(lambda one: one.left == 1)
@@ -307,17 +323,14 @@ def test_a_name_that_looks_like_a_page_stays_text(web: Web, look: Look) -> None:
 
 def test_short_requests_do_what_a_stream_does(web: Web, look: Look, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    endless = Reply([delta("", role="assistant"), delta("So far so good. ")], end=End.HANG)
-    replies = iter([says("In short requests."), endless])
+    replies = iter([says("In short requests."), ENDLESS])
     with scripted_model(lambda _: next(replies)) as model:
         begin(web, model.base_url, tmp_path / "state", delivery=Delivery.POLL)
         seen = look()
         page = opened(seen, web)
         ask(page, "How?")
         expect(page.locator(TEXT)).to_have_text("In short requests.")
-        page.fill(".fw-chat-field", "Go on")
-        page.keyboard.press("Enter")
-        expect(page.locator(TEXT)).to_contain_text("So far so good.")
+        set_off(page, "Go on")
         page.click("[data-chat-act=stop]")
         expect(page.locator(".fw-chat-turn:last-child .fw-chat-end")).to_contain_text("stopped before its end")
         assert seen.complaints == []
