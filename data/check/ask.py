@@ -121,6 +121,7 @@ def identity_checks(settings: Settings) -> Iterator[Check]:
     except (OSError, UnicodeDecodeError):
         secret = ""
     yield from safety.identity(settings.identity, settings.serve, len(secret), login_users())
+    yield from safety.watching(settings.exposure.scrape_addresses, settings.identity, settings.serve, len(secret))
 
 
 def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFacts]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 from data.check.result import Check, Verdict, some
@@ -56,6 +57,27 @@ def _port_without_secret(settings: IdentitySettings, users: list[str]) -> Iterat
         yield Check(SUBJECT, Verdict.PROBLEM, text, fix)
     else:
         yield Check(SUBJECT, Verdict.NOTE, "trust_loopback: every process of this host can name any user", fix)
+
+
+def watching(
+    listed: Iterable[str], settings: IdentitySettings, serve: ServeSettings, secret_length: int
+) -> Iterator[Check]:
+    """Whether whoever is listed to read /readyz and the server's own metrics can."""
+    listed = tuple(listed)
+    fix = ("fullwarp token create --user prometheus --role scrape   (and send it as a bearer token)",)
+    if listed and serve.bind.startswith("unix:"):
+        text = "exposure.scrape_addresses counts for nobody: who comes over a Unix socket has no address"
+        yield Check(SUBJECT, Verdict.NOTE, text, fix)
+    elif settings.kind is IdentityKind.HEADER and not secret_length:
+        proxies = [ip_network(one, strict=False) for one in settings.proxy_addresses]
+        lost = [one for one in listed if any(_overlap(ip_network(one, strict=False), proxy) for proxy in proxies)]
+        if lost:
+            text = f"what comes from a proxy's address counts as passed on, and may not watch: {some(lost)}"
+            yield Check(SUBJECT, Verdict.NOTE, text, fix)
+
+
+def _overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+    return one.version == other.version and one.overlaps(other)
 
 
 def staff(settings: IdentitySettings) -> Iterator[Check]:

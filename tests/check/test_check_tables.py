@@ -258,6 +258,28 @@ def test_identity_is_safe_or_told_how(
 
 
 @pytest.mark.parametrize(
+    ("listed", "settings", "serve", "secret", "parts"),
+    [
+        ([], {}, {}, 0, []),
+        (["10.0.0.7"], {}, {}, 0, []),
+        (["127.0.0.1"], {}, {}, 64, []),
+        (["127.0.0.1"], {"kind": "demo"}, {}, 0, []),
+        (["127.0.0.0/8", "10.0.0.7", "::1"], {}, {}, 0, ["passed on", "127.0.0.0/8", "::1", "--role scrape"]),
+        (["10.0.0.7"], {}, {"bind": "unix:/run/f.sock"}, 64, ["no address", "--role scrape"]),
+    ],
+)
+def test_who_is_listed_to_watch_can_or_is_told(
+    listed: list[str], settings: dict[str, object], serve: dict[str, str], secret: int, parts: list[str]
+) -> None:
+    checks = safety.watching(
+        listed, IdentitySettings.model_validate(settings), ServeSettings.model_validate(serve), secret
+    )
+    found, text = said(checks)
+    assert found == [Verdict.NOTE] * bool(parts)
+    assert [part for part in parts if part not in text] == [] and "10.0.0.7" not in text
+
+
+@pytest.mark.parametrize(
     ("mode", "holds_secret", "part"),
     [
         (0o600, True, ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from flask.testing import FlaskClient
 from pydantic import ValidationError
 
 from pages._http.headers import content_security_policy
-from pages._http.limits import limit_bodies, limit_rates
+from pages._http.limits import CHANGING, limit_bodies, limit_rates
 from pages._http.refusals import explain_failures
 from settings import ExposureSettings
 from tests.components.snapshots import snapshot
@@ -104,6 +105,26 @@ def test_pages_of_other_sites_change_nothing(client: FlaskClient, headers: dict[
         crossed = answer.status_code == 403 and answer.json["error"]["code"] == "cross_site"
         assert crossed == (status == 403), answer.text
     assert client.get(PREFIX, headers=by(USER) | headers).status_code == 200
+
+
+def changing(client: FlaskClient) -> list[tuple[str, str]]:
+    """Every route that changes something, with its method."""
+    found = []
+    for rule in client.application.url_map.iter_rules():
+        path = re.sub(r"<[^>]+>", "x", rule.rule)
+        found += [(path, method) for method in sorted(CHANGING & (rule.methods or set()))]
+    return found
+
+
+def test_no_route_that_changes_anything_takes_a_foreign_page_or_too_much(client: FlaskClient) -> None:
+    assert len(changing(client)) >= 3
+    for path, method in changing(client):
+        foreign = client.open(path, method=method, json={}, headers=by(STAFF, Sec_Fetch_Site="cross-site"))
+        assert (foreign.status_code, foreign.json["error"]["code"]) == (403, "cross_site"), path
+        large = client.open(path, method=method, data=b"x" * (MOST + 1), headers=by(STAFF))
+        assert large.status_code == 413, path
+        nobody = client.open(path, method=method, json={})
+        assert nobody.status_code == 401, path
 
 
 def test_who_comes_from_elsewhere_is_logged(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from data import tracing
+from data.settings_file import setting_fields
 from settings import (
     CacheSettings,
     IdentitySettings,
@@ -123,6 +124,14 @@ def test_no_secret_of_the_settings_reaches_a_line(secretive: Settings, form: typ
 
 def test_every_secret_of_the_settings_is_known(secretive: Settings) -> None:
     assert set(SECRETS) <= set(secrets_of(secretive))
+
+
+@pytest.mark.parametrize("name", [name for name, field in setting_fields() if field.annotation is SecretStr])
+def test_no_secret_is_forgotten_when_a_setting_is_added(name: str) -> None:
+    section, field = name.split(".")
+    user = {"user": "fullwarp"} if "user" in type(getattr(Settings(), section)).model_fields else {}
+    settings = Settings.model_validate({section: {field: "redis://canary-word", **user}})
+    assert "canary" not in hiding(settings)("sent redis://canary-word")
 
 
 def test_a_secret_that_was_changed_is_hidden_at_once(secretive: Settings) -> None:
