@@ -20,7 +20,7 @@ from components.sparkline import Trend, sparkline
 from data.metrics.registry import METRICS
 from data.queries.job_report import JobAnswer
 from data.queries.job_series import DeviceSeries, JobSeries
-from data.words import count, number
+from data.words import count, number, percent
 from settings import JudgementSettings
 
 MOST_ROWS, MOST_COLUMNS, MOST_FACTS, MOST_TABLES = 8, 5, 12, 4
@@ -211,10 +211,11 @@ def _fact_name(key: str) -> str:
 
 
 def _fact(key: str, value: Any, base: str) -> Any:
-    name = name_of(key)
-    return [shown(key, value, base), html.Span(f" {name.unit}", className="fw-unit")] if name.unit else shown(
-        key, value, base
-    )  # fmt: skip
+    if key.endswith("_ratio") and _is_amount(value):
+        return percent(value)
+    unit = name_of(key).unit
+    drawn = shown(key, value, base)
+    return [drawn, html.Span(f" {unit}", className="fw-unit")] if unit and value is not None else drawn
 
 
 def _table(key: str, rows: Sequence[Mapping[str, Any]], total: int, base: str) -> list[Component]:

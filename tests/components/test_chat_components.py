@@ -140,7 +140,8 @@ def test_a_card_shows_rows_their_number_the_page_and_the_call() -> None:
 
 
 def test_what_is_not_measured_is_a_dash_and_zero_is_a_number() -> None:
-    html = as_html(card(result(wasted_gpu_hours=None, used_gpu_hours=0.0), "/", LIMITS))
+    html = as_html(card(result(wasted_gpu_hours=None, used_gpu_hours=0.0, coverage_ratio=0.0), "/", LIMITS))
+    assert "<dd>0 %</dd>" in html
     assert 'title="not measured or not known"' in html and ">0<" in html.replace("</dd>", "<").replace("<span", "<")
 
 
