@@ -12,8 +12,8 @@ from configuration.section import Section
 class StateSettings(Section):
     directory: Path | None = Field(
         None,
-        description="Folder of the SQLite file with tokens of the API, exemptions and conversations with the assistant; "
-        "empty and no url = none.",
+        description="Folder of the SQLite file with tokens of the API, exemptions and conversations with the "
+        "assistant; empty and no url = none.",
     )
     url: SecretStr = Field(
         SecretStr(""),
