@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chat.checker.facts import Fact, facts_of, own_name
+from chat.checker.matching import Said, traced
 from chat.checker.names import Mention, Named, known_names, mentions, said_of, together
 from chat.checker.numbers import Written, figures_in
 from chat.checker.sentences import Sentence, sentences, silent_spans
-from chat.checker.words import is_same_length, is_spoken_of, measures_of_text, periods_in
+from chat.checker.words import measures_of_text, periods_in
 from chat.model import Figure, OnScreen, ToolResult
-from chat.units import Kind, Unit, unit_at
+from chat.units import Unit, unit_at
 
 _WHOLE = re.compile(
     r"(?<![A-Za-z])(?:cluster\w*|total|overall|altogether|in all|all|everybody|together|insgesamt|gesamt\w*|alle[rn]?|"
@@ -24,7 +25,6 @@ _OF = re.compile(
     r"\d[^.;|]{0,25}?(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$",
     re.I,
 )
-_MEASURED = (Kind.RATIO, Kind.GPU_HOURS, Kind.SECONDS, Kind.COUNT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,6 @@ class _Context:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a sentence says around one figure."""
-
-    units: Sequence[Unit | None]  # as it may be meant
-    names: Named
-    carried: Named
-    is_apart: bool  # no name in its own clause
-    has_before: bool  # but one before it in the sentence
-    is_whole: bool  # the clause speaks of the cluster, or of all
-    measures: frozenset[str]
-    seconds: Sequence[float]
-    is_carried: bool  # the period is that of a sentence before
-
-
-@dataclass(frozen=True, slots=True)
 class Grounds:
     """What an answer may rest on: results, the facts in them (newest first), and the names that exist by kind."""
 
@@ -96,10 +81,10 @@ class Grounds:
         for sentence in sentences(text):
             part = _Part.of(sentence, figures, named, periods)
             context.before(text, sentence)
-            traced = [_traced(figure, self.facts, _said(text, part, figure, context)) for figure in part.figures]
+            found = [traced(figure, self.facts, _said(text, part, figure, context)) for figure in part.figures]
             context.after(part.names, part.seconds, text[sentence.start : sentence.end])
-            checked += traced
-            marked += [] if all(figure.is_traced for figure in traced) else [(sentence.start, sentence.end)]
+            checked += found
+            marked += [] if all(figure.is_traced for figure in found) else [(sentence.start, sentence.end)]
         return Checked(tuple(checked), tuple(marked))
 
 
@@ -162,16 +147,16 @@ def _begun(on: Grounds, on_screen: OnScreen) -> dict[str, frozenset[str]]:
     return made
 
 
-def _said(text: str, part: _Part, figure: Written, context: _Context) -> _Said:
+def _said(text: str, part: _Part, figure: Written, context: _Context) -> Said:
     sentence, found = part.sentence, part.names
     begin, end = sentence.clause(text, figure.start)
     head = sentence.head(figure.start)
     clause = f"{head} {text[begin:end]}" if head else text[begin:end]
-    names = said_of((figure.start, figure.end), [(one.start, one.end) for one in part.figures], found, end)
+    names = said_of((figure.start, figure.end), [(one.start, one.end) for one in part.figures], found, (begin, end))
     has_before = any(mention.end <= figure.start for mention in found)
     is_apart = not any(begin <= mention.start < end for mention in found)
     is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
-    return _Said(
+    return Said(
         units=_units(figure, part.figures, text[begin : figure.start], head),
         names=names,
         carried={kind: value for kind, value in context.names.items() if kind not in names},
@@ -208,57 +193,3 @@ def _unit_before(words: str, head: str) -> Unit | None:
     places = (match.start() for match in re.finditer(r"(?<![A-Za-z])[A-Za-z%€$°]", before))
     found = [unit for place in places if (unit := unit_at(before, place)) is not None]
     return max(found, key=lambda one: one[1])[0] if found else None
-
-
-def _traced(figure: Written, facts: Sequence[Fact], said: _Said) -> Figure:
-    fits = (
-        fact
-        for unit in said.units
-        for fact in facts
-        if _has_value(figure, fact, unit) and _is_subject(fact, said) and _fits(fact, said)
-    )
-    fact = next(fits, None)
-    return Figure(figure.start, figure.end, fact.call_id if fact else "", fact.path if fact else "")
-
-
-def _has_value(figure: Written, fact: Fact, unit: Unit | None) -> bool:
-    if not _is_kind(figure, fact, unit):
-        return False
-    factor = 1.0 if figure.unit is not None or unit is None else unit.factor
-    return any(reading.times(factor).is_of(fact.value) for reading in figure.readings)
-
-
-def _is_kind(figure: Written, fact: Fact, unit: Unit | None) -> bool:
-    if unit is None:
-        is_share = fact.unit is not None and fact.unit.kind is Kind.RATIO and figure.readings[0].half < 0.5
-        return is_share or fact.unit is None or fact.unit.kind is Kind.COUNT
-    if fact.unit is None or fact.unit.kind is not unit.kind:
-        return fact.unit is None and unit.kind is Kind.COUNT
-    return not unit.noun or not fact.unit.noun or unit.noun == fact.unit.noun
-
-
-def _is_subject(fact: Fact, said: _Said) -> bool:
-    """Whether a fact is of what the sentence names: no name of one kind may differ, and what it is of must be named."""
-    for kind, names in said.names.items():
-        if kind in fact.names and not fact.names[kind] & names:
-            return False
-    if fact.own is None or fact.own == ("size", "all"):
-        is_count = fact.unit is None or fact.unit.kind is Kind.COUNT
-        return said.is_whole or (said.is_apart and (is_count or said.has_before))
-    kind, name = fact.own
-    return name in said.names.get(kind, said.carried.get(kind, frozenset()))
-
-
-def _fits(fact: Fact, said: _Said) -> bool:
-    """Whether the period and the measure that the sentence names can be the fact's."""
-    if said.seconds:
-        is_hours = fact.unit is not None and fact.unit.kind is Kind.GPU_HOURS
-        is_unknown = fact.seconds is None and is_hours and not said.is_carried
-        if is_unknown or (
-            fact.seconds is not None and not any(is_same_length(one, fact.seconds) for one in said.seconds)
-        ):
-            return False
-    if fact.unit is not None and fact.unit.kind in _MEASURED:
-        is_time = fact.unit.kind in (Kind.SECONDS, Kind.COUNT)
-        return is_spoken_of(fact.measures, said.measures if is_time else said.measures - {"elapsed"})  # it runs at 87 %
-    return True

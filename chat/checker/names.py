@@ -160,17 +160,19 @@ def together(found: Iterable[Mention]) -> dict[str, frozenset[str]]:
 
 
 def said_of(
-    figure: tuple[int, int], places: Sequence[tuple[int, int]], found: Sequence[Mention], clause_end: int
+    figure: tuple[int, int], places: Sequence[tuple[int, int]], found: Sequence[Mention], clause: tuple[int, int]
 ) -> Named:
-    """The names that a figure is said of within its sentence: the nearest before it, completed by kinds that only
-    earlier ones or the rest of the clause name; without any before it, the first behind it."""
+    """The names that a figure is said of within its sentence: the nearest before it in its clause, completed by kinds
+    that only the rest of the clause or earlier clauses name; without any of them, the first behind it."""
     behind = [mention for mention in found if mention.start >= figure[1]]
-    near = [mention for mention in behind if mention.start < clause_end]
-    groups = _groups([mention for mention in found if mention.end <= figure[0]], places)
+    near = [mention for mention in behind if mention.start < clause[1]]
+    groups = _groups([mention for mention in found if mention.end <= figure[0]], places)[::-1]
+    own = [group for group in groups if group[-1].start >= clause[0]]
+    order = [*own, near, *groups[len(own) :]]
     if not groups and not near:
-        groups = _groups(behind, places)[:1]
+        order = _groups(behind, places)[:1]
     made: dict[str, frozenset[str]] = {}
-    for group in [*reversed(groups), near]:
+    for group in order:
         made = {**together(group), **made}
     return made
 

@@ -20,6 +20,7 @@ _SIZES = {"k": 1e3, "thousand": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "million"
 _BETWEEN = re.compile(
     r"\s*(?:of|of the|of its|out of|/|–|-|to|and|or|von|von den|bis|und|de|sur|et|à|y|a|out of the|,)\s*", re.I
 )
+_ADJECTIVES = re.compile(r"(?:[A-Za-zÀ-ÿ]+ ){1,2}(?=GPU|heures|horas|ore|jours|días)")
 _JOINED = re.compile(r"\s*(?:and|und|et|y|,)?\s*", re.I)
 _MONEY = re.compile(r"(?:€|\$|£|EUR|USD|CHF)\s?$")
 _SIGNIFICANT = 3
@@ -107,13 +108,20 @@ def _unit(text: str, match: re.Match[str]) -> tuple[Unit | None, int]:
     place = match.end()
     while place < len(text) and text[place] in f" -\u2010\u2011*{_SPACES}":
         place += 1
-    written = unit_at(text, place)
+    written = unit_at(text, place) or _hours_behind_a_word(text, place)
     if written is not None:
         return written
     if _MONEY.search(text[max(0, match.start() - 8) : match.start()]):
         return Unit(Kind.MONEY), match.end()
     noun = noun_after(text, match.end())
     return (Unit(Kind.COUNT, noun=noun) if noun else None), match.end()
+
+
+def _hours_behind_a_word(text: str, place: int) -> tuple[Unit, int] | None:
+    """125.4 allocated GPU-hours."""
+    words = _ADJECTIVES.match(text, place)
+    found = None if words is None else unit_at(text, words.end())
+    return found if found is not None and found[0].kind is Kind.GPU_HOURS else None
 
 
 def _readings(match: re.Match[str], unit: Unit | None) -> Iterator[Reading]:

@@ -35,7 +35,10 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "power": (r"power|watts?|draw\w*|leistung\w*|puissance|potencia|potenza|功率", ("power", "watts")),
     "temperature": (r"temperatur\w*|hot|warm|température", ("temperature",)),
     "wait": (r"wait\w*|queu\w+|wart\w+|attend\w*|attente|esper\w+|attes\w+|等待|待ち|ожид\w*", ("wait", "waits")),
-    "elapsed": (r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|运行", ("elapsed", "running")),
+    "elapsed": (
+        r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|after|nach|since|seit|depuis|运行",
+        ("elapsed", "running"),
+    ),
     "limit": (r"limits?|threshold|grenz\w+|schwell\w+|limite\w*|seuil|umbral", ("limit", "threshold")),
     "free": (r"free|available|frei\w*|libres?|disponib\w+|liber[io]|可用|свобод\w*", ("free",)),
     "busy": (r"busy|working|beschäftigt|occupé\w*|ocupad\w*", ("busy",)),

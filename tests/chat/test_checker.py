@@ -85,6 +85,9 @@ TRACED = [
     "El trabajo 47820057 desperdició 15,9 horas de GPU.",
     "作业 47820057 的 GPU 利用率为87%。",
     TABLE.format("1034.2", "577"),
+    "Job 47820057 has wasted 15.9 of its 125.4 allocated GPU-hours.",
+    "hnguyen leads with 1,034 GPU-hours, followed by lrossi with 685 GPU-hours.",
+    "Job 47820057 is where it goes: 15.9 GPU-hours are wasted after 7.8 h.",
 ]
 MARKED = [
     "Job 47820057 has a GPU utilization of 88 %.",
