@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from data.errors import FullwarpError, NotFound, SettingsError, SourceError
+from data.errors import NotFound, SettingsError, SourceDenied, SourceError
 from data.private import private_folder
 
 FAILED_SECONDS = 20.0
@@ -48,8 +48,9 @@ class Keeper:
     def get(self, name: str, seconds: float, ask: Callable[[], Any]) -> Kept:
         """The answer, asked for again when it is older than `seconds`.
 
-        While the source does not answer, one at most OLDEST_SECONDS old stands in for it, and says so; after a failure
-        nothing is asked for FAILED_SECONDS, because every question would wait as long. Raises as `ask`.
+        While the source does not answer, one at most OLDEST_SECONDS old stands in for it, and says so (not for one that
+        refuses the asker). After a failure nothing is asked for FAILED_SECONDS, because every question would wait as
+        long. Raises as `ask`.
         """
         with self._lock:
             found = self._kept.get(name) or self._read(name)
@@ -67,16 +68,24 @@ class Keeper:
         except SourceError as err:
             if self._failed is None or self._failed[1] is not err:
                 self._failed = (now, err)
-            if before is None or not 0 <= now - before.asked_at < OLDEST_SECONDS:
+            is_young = before is not None and 0 <= now - before.asked_at < OLDEST_SECONDS
+            if before is None or not is_young or isinstance(err, SourceDenied):
                 raise
             return Kept(before.asked_at, before.body, str(err))
         except NotFound:
-            self._kept.pop(name, None)
+            self._forget(name)
             raise
         self._failed = None
         self._kept[name] = found
         self._write(name, found)
         return found
+
+    def _forget(self, name: str) -> None:
+        self._kept.pop(name, None)
+        file = self._file(name)
+        if file is not None:
+            with suppress(OSError):
+                file.unlink()
 
     def _file(self, name: str) -> Path | None:
         key = hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
@@ -121,6 +130,6 @@ def own_folder(home: str) -> Path | None:
     try:
         private_folder(Path(home) / ".cache" / "fullwarp")
         return private_folder(Path(home) / ".cache" / "fullwarp" / "ondemand")
-    except (SettingsError, FullwarpError) as err:
+    except SettingsError as err:
         log.info("nothing is kept between two starts: %s", err)
         return None
