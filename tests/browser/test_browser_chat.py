@@ -226,6 +226,23 @@ def test_an_edited_question_takes_the_place_of_the_old_one(talking: Web, look: L
     expect(page.locator("[data-question]")).to_have_text(["changed"])
 
 
+def test_a_question_asked_while_earlier_ones_come_back_is_the_next_one(talking: Web, look: Look) -> None:
+    page = opened(look(), talking)
+    ask(page, "first")
+    held: list[Any] = []
+    page.route("**/_chat/conversation?*", lambda route: held.append(route))
+    page.reload()
+    page.fill(".fw-chat-field", "second")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-question]")).to_have_text(["second"])
+    page.wait_for_selector(ENDED)
+    held[0].continue_()
+    expect(page.locator("[data-question]")).to_have_text(["first", "second"])
+    page.unroute("**/_chat/conversation?*")
+    page.reload()
+    expect(page.locator("[data-question]")).to_have_text(["first", "second"])
+
+
 def test_the_page_of_the_assistant_lists_opens_and_deletes(talking: Web, look: Look) -> None:
     seen = look()
     page = opened(seen, talking)

@@ -117,19 +117,34 @@
     mark();
   }
 
+  // The turns of a kept conversation go before what was asked since.
+  function prepend(found) {
+    var shown = Array.from(place("turns").children).map(function (turn) { return turn.getAttribute("data-turn"); });
+    var earlier = found.turns.filter(function (turn) { return shown.indexOf(turn.props["data-turn"]) < 0; });
+    place("empty").hidden = true;
+    place("turns").prepend(draw(earlier));
+    past = Array.from(place("turns").children).slice(0, earlier.length).map(function (turn) {
+      return { question: questionOf(turn), text: turn.querySelector("[data-part=text]").textContent };
+    }).concat(past);
+    place("log").scrollTop = place("log").scrollHeight;
+    mark();
+  }
+
   function load(id) {
     if (busy) return Promise.resolve();
     return read.get("conversation", { id: id }).then(function (found) {
       begin();
       conversation = id;
       keep(id);
-      place("empty").hidden = true;
-      place("turns").append(draw(found.turns));
-      past = Array.from(place("turns").children).map(function (turn) {
-        return { question: questionOf(turn), text: turn.querySelector("[data-part=text]").textContent };
-      });
-      place("log").scrollTop = place("log").scrollHeight;
-      mark();
+      prepend(found);
+    });
+  }
+
+  // After a reload: a question may be asked before the earlier ones are there again.
+  function restore(id) {
+    conversation = id;
+    return read.get("conversation", { id: id }).then(function (found) { if (conversation === id) prepend(found); }, function () {
+      if (conversation === id && !busy) { conversation = ""; keep(""); }
     });
   }
 
@@ -261,7 +276,7 @@
       drawnFor = { path: path, ends: found.ends };
       panel.replaceChildren(draw(found.panel));
       field().setAttribute("enterkeyhint", "send");
-      return kept() ? load(kept()).catch(function () { keep(""); }) : undefined;
+      return kept() ? restore(kept()) : undefined;
     }).catch(function (error) {
       panel.replaceChildren(window.fwMake.html("p", "fw-quiet", "The assistant cannot be opened now. " + error.message));
       drawnFor = null;
