@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from bench.chat import chat_loop
 from bench.chat_streams import chat_streams
 from bench.collected import collected, summaries_read
 from bench.commands import first_page_seconds, help_seconds
@@ -47,6 +48,7 @@ def main() -> None:
         "snapshots": snapshots,
         "help_seconds": help_seconds(),
         "demo_first_page_seconds": first_page_seconds(),
+        "chat_loop": chat_loop(),
         "chat_streams": chat_streams(),
         # In processes of their own: the pages of a process belong to one app.
         "load": under_load(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -115,7 +116,13 @@ def _server(view: View) -> ModelServer | None:
         return None
     from chat.model_server import ModelServer
 
+    quiet_log()
     return ModelServer(settings)
+
+
+def quiet_log() -> None:
+    """Keep the assistant's log off a terminal: the screen tells what went wrong, as far as the viewer may read it."""
+    logging.getLogger("chat").addHandler(logging.NullHandler())
 
 
 def _read() -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.asked import AsJson
+from commands.chat import quiet_log
 from data.errors import BadRequest, SettingsError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def evaluate_chat(
     settings = load(context.obj.config, is_demo=context.obj.is_demo).settings
     if not settings.chat.has_model:
         raise SettingsError("chat.kind is off: there is no model to ask", hint="Set chat.kind, base_url and model.")
+    quiet_log()
     drawn = SystemRandom().randrange(1_000_000) if seed < 0 else seed
     context.obj.screen.tell(f"seed {drawn}: the simulated cluster is made")
     now = datetime.now(UTC)

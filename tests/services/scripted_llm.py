@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -306,12 +307,17 @@ _NOTHING = "Ask me about a job, a node, waste, or the cluster."
 
 
 def _chosen(received: Received) -> tuple[str, dict[str, Any]]:
-    offered = {tool["function"]["name"]: tool["function"] for tool in received.body.get("tools", ())}
+    """The tool and its arguments: a job where an id is named, waste, else the cluster; the only one where there is
+    but one."""
+    offered = {tool["function"]["name"]: tool["function"]["parameters"] for tool in received.body.get("tools", ())}
     words = received.question.lower()
-    wanted = "waste_ranking" if "wast" in words else "cluster_status"
-    schema = offered.get(wanted, {}).get("parameters", {})
-    required = schema.get("required", ())
-    return (wanted, dict.fromkeys(required)) if wanted in offered else ("", {})
+    job = re.search(r"\d{3,}", words)
+    wanted = "job_report" if job else "waste_ranking" if "wast" in words else "cluster_status"
+    wanted = next(iter(offered)) if len(offered) == 1 else wanted
+    if wanted not in offered:
+        return "", {}
+    arguments: dict[str, Any] = dict.fromkeys(offered[wanted].get("required", ()))
+    return wanted, arguments | ({"job_id": job[0]} if job and "job_id" in arguments else {})
 
 
 def _first_number(result: str) -> str:
