@@ -19,19 +19,10 @@ import pytest
 
 from data.errors import SettingsError
 from terminal.serving import require_free, url_of
+from tests.services.viewers import FIRST_DATA
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 SECRET = "0123456789abcdef0123456789abcdef"
-PAGE_CALLBACK = {
-    "output": ".._pages_content.children..._pages_store.data..",
-    "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],
-    "inputs": [
-        {"id": "_pages_location", "property": "pathname", "value": "/"},
-        {"id": "_pages_location", "property": "search", "value": ""},
-    ],
-    "changedPropIds": [],
-    "state": [],
-}
 
 
 class OverSocket(http.client.HTTPConnection):
@@ -96,7 +87,7 @@ def test_32_first_requests_at_once_are_all_answered(tmp_path: Path) -> None:
     def first(number: int) -> tuple[int, str]:
         path = paths[number % 4]
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        return ask(connection, path, PAGE_CALLBACK if path == paths[3] else None)
+        return ask(connection, path, FIRST_DATA if path == paths[3] else None)
 
     with started("demo", "--bind", f"127.0.0.1:{port}", folder=tmp_path):
         with ThreadPoolExecutor(32) as pool:

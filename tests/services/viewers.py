@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-TICK = {
+FIRST_DATA = {
     "output": ".._pages_content.children..._pages_store.data..",
     "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],
     "inputs": [
@@ -110,7 +110,7 @@ class Viewers:
         while not self._over.is_set():
             path = self.paths[turn % len(self.paths)]
             turn += 1
-            body = self._tick() if path == "_dash-update-component" else None
+            body = self._first_data() if path == "_dash-update-component" else None
             try:
                 answer = ask(self.port, self.prefix + path, body, **self.headers)
             except OSError as err:
@@ -121,6 +121,6 @@ class Viewers:
                 self.complaints.append(f"{path}: {complaint}")
             time.sleep(self.pause)
 
-    def _tick(self) -> dict[str, Any]:
-        place, search = TICK["inputs"]  # type: ignore[misc]
-        return {**TICK, "inputs": [{**place, "value": self.prefix}, search]}
+    def _first_data(self) -> dict[str, Any]:
+        place, search = FIRST_DATA["inputs"]  # type: ignore[misc]
+        return {**FIRST_DATA, "inputs": [{**place, "value": self.prefix}, search]}
