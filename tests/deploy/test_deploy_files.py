@@ -18,6 +18,7 @@ import yaml
 from settings import Settings
 from tests.cli.test_serving import OverSocket, ask
 from tests.conftest import service_missing
+from tests.services.nginx import site_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -99,6 +100,20 @@ def test_the_compose_files_nginx_takes_its_file(tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text(text)
     command = [program("nginx"), "-t", "-q", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
     done = subprocess.run([*command, "-e", "stderr"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("login", ["passwords", "oauth2-proxy"])
+def test_nginx_takes_the_logins_of_the_how_to(tmp_path: Path, login: str) -> None:
+    text = (ROOT / "docs" / "how-to" / "run-behind-a-proxy.md").read_text()
+    passwords, asked, locations = re.findall(r"```nginx\n(.*?)```", text, re.S)
+    site = site_of(tmp_path, 1, "/fullwarp/", [f"unix:{tmp_path}/fullwarp.sock"])
+    (tmp_path / "login.conf").write_text(passwords if login == "passwords" else asked)
+    (tmp_path / "site.conf").write_text(re.sub(r"}\s*$", f"{locations}\n}}", site))
+    frame = f"pid {tmp_path}/nginx.pid; events {{}} http {{ include {tmp_path}/site.conf; access_log off; }}"
+    (tmp_path / "nginx.conf").write_text(frame)
+    command = [program("nginx"), "-t", "-q", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", "stderr"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

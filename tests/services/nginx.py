@@ -42,7 +42,7 @@ def nginx(
     more = f'proxy_set_header X-Fullwarp-Secret "{secret}";' if secret else ""
     (folder / "login.conf").write_text(_LOGIN.format(folder=folder, more=more))
     (folder / "people").write_text("".join(f"{name}:{{PLAIN}}{name}\n" for name in people))
-    (folder / "site.conf").write_text(_site(folder, port, prefix, upstreams))
+    (folder / "site.conf").write_text(site_of(folder, port, prefix, upstreams))
     (folder / "nginx.conf").write_text(_FRAME.format(folder=folder))
     with (folder / "out").open("wb") as out:
         process = subprocess.Popen(
@@ -56,7 +56,7 @@ def nginx(
         process.wait(10)
 
 
-def _site(folder: Path, port: int, prefix: str, upstreams: Sequence[str]) -> str:
+def site_of(folder: Path, port: int, prefix: str, upstreams: Sequence[str]) -> str:
     """The shipped file, with this machine's names in it."""
     text = SHIPPED.read_text(encoding="utf-8")
     places = "\n".join(f"server {one} max_fails=0;" for one in upstreams)
