@@ -17,7 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from data.errors import NotFound, SettingsError, SourceDenied, SourceError
+from data.errors import (
+    CannotKnow,
+    NotFound,
+    SettingsError,
+    SourceDenied,
+    SourceError,
+    SourceTimeout,
+    SourceUnreachable,
+)
 from data.private import private_folder
 
 FAILED_SECONDS = 20.0
@@ -48,8 +56,8 @@ class Keeper:
     def get(self, name: str, seconds: float, ask: Callable[[], Any]) -> Kept:
         """The answer, asked for again when it is older than `seconds`.
 
-        While the source does not answer, one at most OLDEST_SECONDS old stands in for it, and says so (not for one that
-        refuses the asker). After a failure nothing is asked for FAILED_SECONDS, because every question would wait as
+        While the source does not answer, one at most OLDEST_SECONDS old stands in for it, and says so; not for one that
+        refuses the asker. While it cannot be reached, nothing is asked for FAILED_SECONDS: every question would wait as
         long. Raises as `ask`.
         """
         with self._lock:
@@ -67,9 +75,9 @@ class Keeper:
             found = Kept(now, ask())
         except SourceError as err:
             if self._failed is None or self._failed[1] is not err:
-                self._failed = (now, err)
+                self._failed = (now, err) if isinstance(err, SourceUnreachable | SourceTimeout) else None
             is_young = before is not None and 0 <= now - before.asked_at < OLDEST_SECONDS
-            if before is None or not is_young or isinstance(err, SourceDenied):
+            if before is None or not is_young or isinstance(err, SourceDenied | CannotKnow):
                 raise
             return Kept(before.asked_at, before.body, str(err))
         except NotFound:

@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from components.as_html import as_html
-from data.errors import FullwarpError, NotFound, SettingsError
+from data.errors import CannotKnow, FullwarpError, NotFound, SettingsError
 from ondemand.answers import Answers, Now, OneJob, Past
 from ondemand.frame import Shown, rendered
 from ondemand.views.cluster import cluster, free_panel
@@ -82,7 +82,8 @@ def view_widget(asked: Question) -> Shown:
 
 
 def view_failed(err: FullwarpError, status: int) -> Shown:
-    title = "There is nothing to see" if isinstance(err, NotFound) else "The page cannot be made now"
+    is_absent = isinstance(err, NotFound | CannotKnow)
+    title = "There is nothing to see" if is_absent else "The page cannot be made now"
     parts = html.Div([html.H1(title, className="fw-sr"), failed(title, err)], className="fw-ood")
     return Shown(title, "?", as_html(parts), status=status)
 

@@ -14,7 +14,7 @@ import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from data.errors import BadRequest, FullwarpError, NotFound, SettingsError
+from data.errors import BadRequest, CannotKnow, FullwarpError, NotFound, SettingsError
 from ondemand.files import Files, find_files
 from ondemand.frame import Around, Shown, document
 from ondemand.options import Mode, Options, read_options
@@ -143,6 +143,8 @@ def _base() -> str:
 
 
 def _status(err: FullwarpError) -> int:
+    if isinstance(err, CannotKnow):  # not a fault: there is no such thing here
+        return 200
     return 404 if isinstance(err, NotFound) else 400 if isinstance(err, BadRequest) else 503
 
 

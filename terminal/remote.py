@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from configuration.checks import web_address
 from data.errors import (
     BadRequest,
+    CannotKnow,
     FullwarpError,
     NotFound,
     SettingsError,
@@ -176,6 +177,8 @@ def _error(base: str, status: int, body: object) -> FullwarpError:
         return SourceDenied(f"{base} refuses the token: {message}", hint=hint)
     if problem.get("code") == "not_found":
         return NotFound(message, hint=hint)
+    if problem.get("code") == CannotKnow.code:
+        return CannotKnow(message, hint=hint)
     if status == 400:
         return BadRequest(message, hint=hint)
     return SourceError(f"{base} answered {status}: {message}", hint=hint)
@@ -184,7 +187,8 @@ def _error(base: str, status: int, body: object) -> FullwarpError:
 def read_as(kind: type[T], body: object) -> T:
     """A body as a dataclass of this version. Raises SourceGarbled that names the first field that does not fit."""
     try:
-        found: T = _adapter(kind).validate_python(_with_infinity(body))
+        adapter = _adapter(kind)  # type: ignore[arg-type]  # a class is hashable, which mypy does not see
+        found: T = adapter.validate_python(_with_infinity(body))
     except ValidationError as err:
         first = err.errors()[0]
         place = ".".join(map(str, first["loc"]))

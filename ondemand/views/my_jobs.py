@@ -64,7 +64,9 @@ def _low_banner(one: JobVerdict, now: Now, base: str) -> Component:
     step = following_step(verdict)
     lines: list[Any] = []
     if step and verdict.next_at is not None and verdict.is_acted_on:
-        lines.append(html.Span([f"{step} in ", until(verdict.next_at, now.verdicts.time), " if it stays so."]))
+        is_due = verdict.next_at <= now.verdicts.time
+        when = ["with the next run"] if is_due else ["in ", until(verdict.next_at, now.verdicts.time)]
+        lines.append(html.Span([f"{step} ", *when, " if it stays so."]))
     others = sum(other.status is Status.LOW for other in now.verdicts.verdicts) - 1
     if others:
         lines.append(f"{count(others, 'more job')} with low use below.")

@@ -14,7 +14,7 @@ from components.data_table import Column, data_table, ratio_cell
 from components.elements import banner, icon, moment, panel, panel_state
 from components.job_gpus import hours_bar
 from components.job_words import DASH, state_cell
-from data.errors import FullwarpError, NotFound, SettingsError
+from data.errors import CannotKnow, FullwarpError, NotFound, SettingsError
 from data.model import SourceCondition
 from data.words import count, gpu_hours, number, percent
 from ondemand.answers import LastJobs, Now, PastReport, PastRow
@@ -28,7 +28,7 @@ LAST_COLUMNS = (
 )
 WHOLE = 0.95  # samples fall where they fall: what is measured from start to end is seldom all of it
 DIRECT = (
-    "Direct mode, for a trial: your own jobs as Slurm shows them to you. There is no history, no other people's totals "
+    "For a trial: your own jobs as Slurm shows them to you, and totals as far as it shows them. There is no history, "
     "and no measured GPU use unless the site gives it to everybody."
 )
 
@@ -52,7 +52,7 @@ def notes(now_fault: str, *, is_direct: bool, missing: Sequence[str] = ()) -> li
     if now_fault:
         said.append(banner("waste", "clock", "These are the last answers.", ["Nothing newer: ", f"{now_fault}."]))
     if is_direct:
-        said.append(banner("info", "info", "Direct mode.", [DIRECT.removeprefix("Direct mode, ").capitalize()]))
+        said.append(banner("info", "info", "Direct mode.", [DIRECT]))
     said += [html.P([icon("none", "none"), text], className="fw-remark") for text in missing]
     return said
 
@@ -60,8 +60,9 @@ def notes(now_fault: str, *, is_direct: bool, missing: Sequence[str] = ()) -> li
 def failed(title: str, err: FullwarpError) -> Component:
     """A panel in the place of one that cannot be shown."""
     lines = [str(err).rstrip(".") + ".", err.hint]
-    locked = isinstance(err, SettingsError | NotFound)
-    inside = panel_state("lock" if locked else "bad", "none" if locked else "bad", title, [one for one in lines if one])
+    is_quiet = isinstance(err, SettingsError | NotFound | CannotKnow)
+    mark = ("info", "info") if isinstance(err, CannotKnow) else ("lock", "none") if is_quiet else ("bad", "bad")
+    inside = panel_state(*mark, title, [one for one in lines if one])
     return html.Section(inside, className="fw-panel")
 
 

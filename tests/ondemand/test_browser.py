@@ -13,7 +13,7 @@ import requests
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from tests.services.passenger import Site
+from tests.services.passenger import DIRECT, Site
 
 PAGES = ("", "efficiency", "cluster", "jobs/{job}", "?embed=1", "jobs/99999999")
 MINUTE = 60_000
@@ -83,6 +83,20 @@ def test_pages_are_clean_and_fit(opened: Open, theme: str, width: int) -> None:
         assert high > 0 and page.evaluate(SCROLLERS) == [], path
         allowed = ["404"] if "99999999" in path else []
         assert [text for text in page.complaints if not any(word in text for word in allowed)] == []  # type: ignore[attr-defined]
+
+
+def test_the_direct_mode_and_a_missing_token_are_clean_too(opened: Open, site: Site) -> None:
+    try:
+        for text in (DIRECT, f'server = "{site.central.url}"\ntoken_folder = "/nowhere"\n'):
+            site.configure(text)
+            site.forget()
+            for path in ("", "efficiency"):
+                page = opened(path, theme="dark")
+                assert serious(page) == [], path
+                said = page.locator("#parts").inner_text()
+                assert ("Direct mode" if text is DIRECT and not path else "no") in said
+    finally:
+        site.configure()
 
 
 def test_the_worst_job_comes_first_with_its_charts_and_its_fix(opened: Open, site: Site) -> None:

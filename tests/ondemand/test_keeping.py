@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from data.errors import NotFound, SourceDenied, SourceError, SourceUnreachable
+from data.errors import CannotKnow, NotFound, SourceDenied, SourceError, SourceUnreachable
 from ondemand.keeping import FAILED_SECONDS, MOST_FILES, OLDEST_SECONDS, Keeper, own_folder
 
 
@@ -80,7 +80,7 @@ def test_who_is_refused_sees_nothing_from_before(clock: Clock, source: Source) -
 
 def test_after_a_failure_other_questions_do_not_wait_for_it_too(clock: Clock, source: Source) -> None:
     keeper = Keeper(None, clock)
-    source.fault = SourceError("it is away")
+    source.fault = SourceUnreachable("it is away")
     for name in ("jobs", "status", "jobs"):
         with pytest.raises(SourceError):
             keeper.get(name, 55, source)
@@ -89,6 +89,16 @@ def test_after_a_failure_other_questions_do_not_wait_for_it_too(clock: Clock, so
     clock.now += FAILED_SECONDS
     assert keeper.get("jobs", 55, source).fault == ""
     assert keeper.get("status", 55, source).fault == ""
+
+
+@pytest.mark.parametrize("fault", [CannotKnow("no history"), SourceError("answered 500"), NotFound("no such job")])
+def test_a_question_without_an_answer_stops_no_other(clock: Clock, source: Source, fault: Exception) -> None:
+    keeper = Keeper(None, clock)
+    source.fault = fault
+    with pytest.raises(type(fault)):
+        keeper.get("reports/day", 55, source)
+    source.fault = None
+    assert keeper.get("jobs", 55, source).fault == ""
 
 
 def test_what_is_not_there_any_more_is_not_shown_from_before(clock: Clock, source: Source) -> None:

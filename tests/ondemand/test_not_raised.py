@@ -17,10 +17,9 @@ from ondemand.options import Mode, Options, read_options
 from ondemand.web import process_user
 from settings import MetricsKind, MetricsSettings, SlurmKind, SlurmSettings
 from tests.ondemand.test_passenger import MIB, get, names_of_others
-from tests.services.passenger import BASE, Site
+from tests.services.passenger import BASE, DIRECT, Site
 
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="a settings file counts only if root owns it")
-DIRECT = 'mode = "direct"\n[slurm]\nkind = "simulated"\n[metrics]\nkind = "simulated"\n'
 ASKS = f"""
 import sys, os
 sys.path.insert(0, os.getcwd())
@@ -85,7 +84,7 @@ def test_the_direct_mode_says_so_asks_no_server_and_stays_small(site: Site) -> N
     before = len(site.central.asked)
     found = get(site)
     assert found.status_code == 200 and "Direct mode" in found.text and "no history" in found.text.lower()
-    assert get(site, "efficiency").status_code == 503 and "no history" in get(site, "?embed=1").text
+    assert "no history" in get(site, "efficiency").text and "no history" in get(site, "?embed=1").text
     assert len(site.central.asked) == before
     (process,) = site.processes()
     assert process.memory_info().rss < 150 * MIB

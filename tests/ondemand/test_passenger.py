@@ -134,22 +134,19 @@ def test_however_often_it_is_asked_the_server_is_asked_once_a_minute(site: Site)
 
 def test_what_the_server_asks_does_not_grow_with_those_who_look(site: Site) -> None:
     """A first page costs the server some reads; after that, one more user costs its sources nothing."""
-    site.configure()
-    get(site)
     sources = site.central.sources
+    site.forget()
+    get(site)
     before = sources.requests
-    for file in (site.home / ".cache" / "fullwarp" / "ondemand").iterdir():
-        file.unlink()
-    site.restart()
+    site.forget()
     assert get(site).status_code == 200
     assert sources.requests == before
 
 
 def test_what_is_kept_lies_in_a_folder_of_the_users_own(site: Site) -> None:
     get(site)
-    folder = site.home / ".cache" / "fullwarp" / "ondemand"
-    kept = list(folder.iterdir())
-    assert kept and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    kept = list(site.kept.iterdir())
+    assert kept and stat.S_IMODE(site.kept.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in kept} == {0o600}
     token = site.token_file.read_text().strip()
     assert [file for file in kept if token in file.read_text()] == []
@@ -166,17 +163,14 @@ def test_the_next_process_goes_on_with_what_the_last_one_knew(site: Site) -> Non
 def test_without_the_server_old_answers_say_so_and_it_recovers_by_itself(site: Site) -> None:
     site.configure()
     get(site)
-    kept = site.home / ".cache" / "fullwarp" / "ondemand"
-    for file in kept.iterdir():  # as it is two minutes later
+    for file in site.kept.iterdir():  # as it is two minutes later
         found = json.loads(file.read_text())
         file.write_text(json.dumps({**found, "asked_at": found["asked_at"] - 120}))
     site.restart()
     site.central.is_down = True
     stale = get(site)
     assert stale.status_code == 200 and site.low_job in stale.text and "Nothing newer" in stale.text
-    for file in kept.iterdir():
-        file.unlink()
-    site.restart()
+    site.forget()
     none = get(site)
     assert none.status_code == 503 and "502" in none.text
     site.central.is_down = False
@@ -200,9 +194,7 @@ def test_without_a_token_the_page_says_what_to_do(site: Site) -> None:
     kept = site.token_file.with_suffix(".away")
     site.token_file.rename(kept)
     try:
-        for file in (site.home / ".cache" / "fullwarp" / "ondemand").iterdir():
-            file.unlink()
-        site.restart()
+        site.forget()
         found = get(site)
         assert found.status_code == 503 and "There is no token" in found.text and "Help menu" in found.text
     finally:

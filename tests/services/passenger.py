@@ -37,6 +37,7 @@ from tests.queries.history.attempts import MONDAY, Attempt, write
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/pun/sys/fullwarp/"
+DIRECT = 'mode = "direct"\n[slurm]\nkind = "simulated"\n[metrics]\nkind = "simulated"\n'
 PROGRAMS = ("/usr/sbin/apache2", "/usr/bin/passenger")
 LAST_HOUR = (COLLECTED - MONDAY) / timedelta(hours=1)
 APACHE = """
@@ -111,10 +112,20 @@ class Site:
     def token_file(self) -> Path:
         return self.folder / "tokens" / self.user
 
+    @property
+    def kept(self) -> Path:
+        return self.home / ".cache" / "fullwarp" / "ondemand"
+
     def configure(self, text: str = "") -> None:
         """Write the site's settings and let the next request start a new process."""
         given = f'server = "{self.central.url}"\ntoken_folder = "{self.folder}/tokens"\n'
         self.settings.write_text(text or given)
+        self.restart()
+
+    def forget(self) -> None:
+        """Remove what is kept, and let the next request start a new process."""
+        for file in self.kept.glob("*"):
+            file.unlink()
         self.restart()
 
     def restart(self) -> None:
