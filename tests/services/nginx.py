@@ -61,7 +61,7 @@ def site_of(folder: Path, port: int, prefix: str, upstreams: Sequence[str]) -> s
     text = SHIPPED.read_text(encoding="utf-8")
     places = "\n".join(f"server {one} max_fails=0;" for one in upstreams)
     for pattern, wanted in (
-        (r"server unix:/run/fullwarp/fullwarp\.sock;", places),
+        (r"server unix:/run/fullwarp/fullwarp\.sock max_fails=0;", places),
         (r"listen 443 ssl;", f"listen 127.0.0.1:{port};"),
         (r"ssl_certificate\S* \S+;", ""),
         (r"/etc/nginx/fullwarp-login\.conf", f"{folder}/login.conf"),
