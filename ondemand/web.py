@@ -115,8 +115,9 @@ def _answer(opened: Opened, view: View, files: Files, given: dict[str, str]) -> 
             raise opened.fault
         shown = view(question)
     except FullwarpError as err:
-        log.info("%s: %s", request.path, err)
-        shown = view_failed(err, _status(err))
+        status = _status(err)
+        log.log(logging.WARNING if status >= 500 else logging.INFO, "%s: %s", request.path, err)
+        shown = view_failed(err, status)
     if request.args.get("part") == "1":
         return _part(shown)
     theme = request.args.get("theme", "")
