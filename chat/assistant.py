@@ -57,3 +57,8 @@ def answer(
     except Fault as fault:
         log.warning("model server: %s: %s", fault.code, fault.detail or fault.message)
         yield failed(fault, asker.viewer)
+    except Exception:
+        log.exception("the assistant failed")
+        yield Failed(
+            "unexpected", "The assistant failed unexpectedly.", "This is a fault of Fullwarp; its log says more."
+        )

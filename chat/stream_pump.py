@@ -72,7 +72,7 @@ class Pump:
         try:
             self._stream = stream = self._opened()
             try:
-                for chunk in _chunks_of(stream):
+                for chunk in _chunks_of(stream) if not self._given_up.is_set() else ():
                     self._has_begun = True
                     self._chunks.put(chunk)
                     if self._given_up.is_set():

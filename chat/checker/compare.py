@@ -20,6 +20,7 @@ _WHOLE = re.compile(
     r"au total|ensemble|en total|todos?|totale|全部|总)(?![A-Za-z])",
     re.I,
 )
+MOST_FIGURES = 500  # those that follow in an answer are not looked up: they stay untraced
 # 12 of its 16 GPUs: the second number is of the whole of something.
 _OF = re.compile(
     r"\d[^.;|]{0,25}?(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$",
@@ -74,6 +75,7 @@ class Grounds:
         named, periods = mentions(text, self.known), list(periods_in(text))
         silent = [*silent_spans(text), *((one.start, one.end) for one in named), *((a, b) for a, b, _ in periods)]
         figures = figures_in(text, silent)
+        last = figures[MOST_FIGURES].start if len(figures) > MOST_FIGURES else len(text)
         asked = together(mentions(question, self.known))
         context = _Context(_begun(self, on_screen or OnScreen()) | asked, is_named=bool(asked))
         checked: list[Figure] = []
@@ -81,7 +83,12 @@ class Grounds:
         for sentence in sentences(text):
             part = _Part.of(sentence, figures, named, periods)
             context.before(text, sentence)
-            found = [traced(figure, self.facts, _said(text, part, figure, context)) for figure in part.figures]
+            found = [
+                traced(figure, self.facts, _said(text, part, figure, context))
+                if figure.start < last
+                else Figure(figure.start, figure.end)
+                for figure in part.figures
+            ]
             context.after(part.names, part.seconds, text[sentence.start : sentence.end])
             checked += found
             marked += [] if all(figure.is_traced for figure in found) else [(sentence.start, sentence.end)]

@@ -27,7 +27,7 @@ _OTHERWISE = ("day", "size", "finding")  # written in several ways
 _JOB = re.compile(
     r"(?:jobs?|auftrag|aufträge|tâche|travail|trabajo|task|作业|ジョブ|#)\s*(?:id)?\s*[#:`*]*(\d{3,}(?:_\d+)?)", re.I
 )
-_LONG = re.compile(r"(?<![\w.,#-])\d{6,}(?:_\d+)?(?![\w%]|[.,]\d)")
+_LONG = re.compile(r"(?<![\w.,#-])\d{6,18}(?:_\d+)?(?![\w%]|[.,]\d)")
 _NODE = re.compile(r"(?<![\w/.-])[a-z]{1,12}-?\d{2,5}(?![\w/])")
 _NOT_NODES = re.compile(r"(?:fp|bf|tf|int|sm|cu|py|utf|p|x|e|v|step|mp|top)-?\d+")
 _MODEL = re.compile(r"[A-Z]{1,4}\d{1,4}[A-Z]{0,2}")

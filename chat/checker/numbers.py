@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _ADJECTIVES = re.compile(r"(?:[A-Za-zÀ-ÿ]+ ){1,2}(?=GPU|heures|horas|ore|jours
 _JOINED = re.compile(r"\s*(?:and|und|et|y|,)?\s*", re.I)
 _MONEY = re.compile(r"(?:€|\$|£|EUR|USD|CHF)\s?$")
 _SIGNIFICANT = 3
+_LONGEST = 30
 _EXACT = 2e-6  # results have six significant digits
 
 
@@ -128,6 +130,9 @@ def _readings(match: re.Match[str], unit: Unit | None) -> Iterator[Reading]:
     size = (match["size"] or "").strip().rstrip(".").lower()
     factor = _SIZES.get(size, 1.0) * (1.0 if unit is None else unit.factor)
     sign = -1.0 if match["sign"] in ("-", "\u2212", "–") and _is_negative(match) else 1.0
+    if len(match["digits"]) > _LONGEST:
+        yield Reading(math.nan, 0.0)  # no number of any result
+        return
     for whole, decimals in _parts(match["digits"]):
         number = float(f"{whole or '0'}.{decimals or '0'}")
         zeros = 0 if decimals else _free_zeros(whole)
@@ -181,7 +186,11 @@ def _continues(text: str, last: Written, figure: Written) -> bool:
 
 def _is_bare_and_small(figure: Written) -> bool:
     is_bare = figure.unit is None or figure.unit.kind is Kind.COUNT
-    return is_bare and all(
-        reading.value == int(reading.value) and reading.half == 0.5 and abs(reading.value) < SMALLEST_COUNT
-        for reading in figure.readings
+    return (
+        is_bare
+        and bool(figure.readings)
+        and all(
+            abs(reading.value) < SMALLEST_COUNT and reading.value == int(reading.value) and reading.half == 0.5
+            for reading in figure.readings
+        )
     )

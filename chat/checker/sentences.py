@@ -15,6 +15,7 @@ _ABBREVIATION = re.compile(
 )
 _ORDINAL = re.compile(r"(?<![\d.,])\d{1,2}\.$")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+|\s*#{1,6}\s+|\s*>\s*")
+_REACH = 400  # characters to either side of a figure, in which its clause is looked for
 _TABLE = re.compile(r"\s*\|.*\|\s*$")
 _RULER = re.compile(r"\s*\|?[\s:|-]+\|?\s*$")
 _CLAUSE = re.compile(
@@ -56,9 +57,10 @@ class Sentence:
 
     def clause(self, text: str, place: int) -> tuple[int, int]:
         """Where the clause around a place begins and ends."""
-        marks = [match.start() for match in _CLAUSE.finditer(text, self.start, self.end)]
-        begin = max((mark for mark in marks if mark < place), default=self.start)
-        end = min((mark for mark in marks if mark >= place), default=self.end)
+        first, last = max(self.start, place - _REACH), min(self.end, place + _REACH)
+        marks = [match.start() for match in _CLAUSE.finditer(text, first, last)]
+        begin = max((mark for mark in marks if mark < place), default=first)
+        end = min((mark for mark in marks if mark >= place), default=last)
         return begin, end
 
     def head(self, place: int) -> str:
@@ -114,7 +116,7 @@ def silent_spans(text: str) -> list[tuple[int, int]]:
     """Where a number is no figure: code, addresses, dates, times, versions, the numbers of a list."""
     found = [match.span() for form in (_LINK, _TIMES, _DATES, _VERSION, _YEAR) for match in form.finditer(text)]
     found += [match.span() for match in _CODE.finditer(text) if not _is_figure(match[0].strip("`* "))]
-    return found + [match.span() for match in re.finditer(r"^\s*\d{1,2}[.)](?=\s)", text, re.M)]
+    return found + [match.span() for match in re.finditer(r"^[ \t]*\d{1,2}[.)](?=\s)", text, re.M)]
 
 
 def _is_figure(code: str) -> bool:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from chat.assistant import answer
+from chat.assistant_turn import Toolbox
 from chat.model import Failed, OnScreen
 from chat.model_server import ModelServer
 from data.sources import Sources
 from settings import ChatSettings
-from tests.chat.asked import STAFF, ask, recording
+from tests.chat.asked import STAFF, Recording, ask, recording
 from tests.chat.small_cluster import as_asker
 from tests.queries.cluster import ALICE
-from tests.services.scripted_llm import End, Reply, delta, fault, says
+from tests.services.scripted_llm import End, Reply, calls, delta, fault, says
 
 KEY = "sk-test-4711"
 GARBAGE = b"data: {not json\n\n"
@@ -58,6 +59,24 @@ def test_the_words_of_the_server_are_for_staff(sources: Sources) -> None:
     assert isinstance(user.end, Failed)
     assert "Invalid assistant message" in staff.end.hint
     assert "10.1.2.3" not in str(user.events)
+
+
+def test_a_fault_of_ours_is_a_line_too(sources: Sources) -> None:
+    told = ask([calls(("llm_version", {}))], sources, tools=Broken({}))
+    assert isinstance(told.end, Failed)
+    assert told.end.code == "unexpected"
+    assert "boom" not in str(told.events)
+
+
+class Broken(Recording):
+    """Tools of which one breaks its promise never to raise."""
+
+    @property
+    def toolbox(self) -> Toolbox:
+        def call(*_: object) -> NoReturn:
+            raise RuntimeError("boom")
+
+        return Toolbox(recording().toolbox.schemas, call)
 
 
 def test_a_server_that_is_down_is_named_at_once(sources: Sources) -> None:

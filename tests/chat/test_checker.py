@@ -217,3 +217,14 @@ def test_the_longest_answer_does_not_hold_a_worker_up() -> None:
     assert time.perf_counter() - began < 5
     assert checked.untraced == ()
     assert len(checked.figures) == sum(row["wasted_gpu_hours"] >= 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    "piece", ["1,", "9", "111,", "|", "`", "job ", "gpu-", "1 of ", "last 7 days ", "h037 ", "12 % ", " "]
+)
+def test_an_answer_that_never_ends_is_checked_too(piece: str) -> None:
+    text = piece * (20_000 // len(piece))
+    began = time.perf_counter()
+    checked = check(text, RESULTS)
+    assert time.perf_counter() - began < 10
+    assert bool(checked.untraced) == any(not figure.is_traced for figure in checked.figures)
