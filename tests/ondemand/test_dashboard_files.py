@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -77,3 +78,21 @@ def test_the_script_says_what_it_cannot_do(tmp_path: Path) -> None:
         found = subprocess.run([tmp_path / "install", *words], capture_output=True, text=True, check=False, timeout=30)
         assert found.returncode == 2 and said in found.stderr, words
     assert sorted(path.name for path in tmp_path.iterdir()) == ["install"]
+
+
+def test_a_loader_that_wants_the_old_imp_runs_on_a_python_without_it(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("VALUE = 42")
+    loader = tmp_path / "loader.py"
+    loader.write_text("import imp, sys; sys.stdout.write(str(imp.load_source('app', sys.argv[1]).VALUE))")
+    start = FOLDER / "bin" / "start.py"
+    newer = f"""
+import runpy, sys
+sys.version_info = (3, 12, 0)
+sys.argv = [{str(start)!r}, {str(loader)!r}, {str(tmp_path / "app.py")!r}]
+sys.modules.pop("imp", None)
+runpy.run_path(sys.argv[0], run_name="__main__")
+assert not hasattr(sys.modules["imp"], "reload"), "the shim was not used"
+"""
+    words = [sys.executable, "-I", "-c", newer]
+    found = subprocess.run(words, capture_output=True, text=True, check=False, timeout=30)
+    assert (found.returncode, found.stdout) == (0, "42"), found.stderr

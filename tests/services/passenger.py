@@ -37,6 +37,7 @@ from tests.queries.history.attempts import MONDAY, Attempt, write
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/pun/sys/fullwarp/"
+PREFIX = "fullwarp-ondemand-"
 DIRECT = 'mode = "direct"\n[slurm]\nkind = "simulated"\n[metrics]\nkind = "simulated"\n'
 PROGRAMS = ("/usr/sbin/apache2", "/usr/bin/passenger")
 LAST_HOUR = (COLLECTED - MONDAY) / timedelta(hours=1)
@@ -168,7 +169,8 @@ class Site:
 def ondemand_site() -> Iterator[Site]:
     """Installed by its own script, with the token of its own hook."""
     _require()
-    folder = Path(tempfile.mkdtemp(prefix="fullwarp-ondemand-"))
+    _reset_leftovers()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     folder.chmod(0o755)
     made: list[str] = []
     try:
@@ -197,6 +199,14 @@ def _require() -> None:
         service_missing(f"{missing[0]} is not installed")
     if os.getuid() != 0:
         service_missing("another user can be had by root only")
+
+
+def _reset_leftovers() -> None:
+    """Remove the users of runs that crashed: those whose home is ours and who run nothing."""
+    busy = {one.info["username"] for one in psutil.process_iter(["username"])}
+    for row in pwd.getpwall():
+        if row.pw_dir.startswith(f"{tempfile.gettempdir()}/{PREFIX}") and row.pw_name not in busy:
+            subprocess.run(["userdel", row.pw_name], check=False, capture_output=True)
 
 
 def _sources(folder: Path) -> Sources:
