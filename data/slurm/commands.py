@@ -1,4 +1,7 @@
-"""Read Slurm through its commands: squeue, scontrol, sacct, sacctmgr, sprio."""
+"""Read Slurm through its commands: squeue, scontrol, sacct, sacctmgr, sprio.
+
+`--local`: in a federation they would show its other clusters' jobs too, which are not ours to judge.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +54,10 @@ class CommandsSource:
 
     def jobs(self, at: datetime | None = None) -> Rows[Job]:
         _only_now(at)
-        payload = self._client.json("squeue", "-a")
+        payload = self._client.json("squeue", "-a", "--local")
         if payload is not None:
             return attempts.live(records_json.jobs(payload, self._name()))
-        printed = self._client.text("scontrol", "-a", "show", "job", "-d")
+        printed = self._client.text("scontrol", "-a", "--local", "show", "job", "-d")
         rows = records_text.jobs(printed, self._name())
         self._client.use_text("squeue")
         return attempts.live(rows)
@@ -90,7 +93,7 @@ class CommandsSource:
 
     def pending_details(self) -> Rows[PendingDetail]:
         """Expected starts and priorities of all that wait, with the parts of those that sprio ranks."""
-        parts = self._client.text("sprio", "-h", "-o", records_text.SPRIO_FORMAT)
+        parts = self._client.text("sprio", "-h", "--local", "-o", records_text.SPRIO_FORMAT)
         return _with_parts(attempts.waiting(self.jobs()), records_text.priorities(parts))
 
     def accounted_running(self) -> Rows[Job]:
@@ -142,7 +145,7 @@ class CommandsSource:
         return self._sacct_fields
 
     def _current(self, wanted: JobId) -> tuple[Job, ...]:
-        finished = self._client.finished("scontrol", "-a", "show", "job", "-d", written(wanted))
+        finished = self._client.finished("scontrol", "-a", "--local", "show", "job", "-d", written(wanted))
         if names_no_job(finished):
             return ()
         if error := failure(finished):
