@@ -26,7 +26,7 @@ from bench.commands import FULLWARP
 from bench.prometheus_here import free_port
 
 REFRESH_SECONDS = 30.0
-WARM_SECONDS = 10.0
+WARM_SECONDS, WARM_REFRESH_SECONDS = 15.0, 3.0
 THINKING_SECONDS = (3.0, 9.0)
 PAGES = ("/", "/jobs", "/nodes", "/me", "/metrics", "/policy", "/efficiency", "/health")
 SETTINGS = """
@@ -74,7 +74,7 @@ def under_load(watching: int = 200, going: int = 20, few: int = 10, seconds: flo
         server = _serve(Path(folder))
         try:
             asyncio.run(_every_page(port))
-            _go(port, watching, going, WARM_SECONDS)
+            _go(port, watching, going, WARM_SECONDS, refresh=WARM_REFRESH_SECONDS)  # until what is kept is full
             alone = _measured(port, few, 1, seconds / 4)
             crowd = _measured(port, watching, going, seconds)
         finally:
@@ -147,24 +147,34 @@ def _memory(port: int) -> list[float]:
     return sorted(round(value / 2**20, 1) for value in found)
 
 
-def _go(port: int, watching: int, going: int, seconds: float, seen: Seen | None = None) -> Seen:
-    return asyncio.run(_crowd(port, watching, going, seconds, seen or Seen()))
+def _go(
+    port: int,
+    watching: int,
+    going: int,
+    seconds: float,
+    seen: Seen | None = None,
+    *,
+    refresh: float = REFRESH_SECONDS,
+) -> Seen:
+    return asyncio.run(_crowd(port, watching, going, seconds, refresh, seen or Seen()))
 
 
-async def _crowd(port: int, watching: int, going: int, seconds: float, seen: Seen) -> Seen:
+async def _crowd(port: int, watching: int, going: int, seconds: float, refresh: float, seen: Seen) -> Seen:
     until = time.perf_counter() + seconds
     chance = random.Random(7)
     known = orjson.loads((await _ask(port, "GET", "/_dash-dependencies", user="staff0"))[1])
     tick = _tick(known)
-    watchers = (_watch(port, f"user{n}", tick, chance.random() * REFRESH_SECONDS, until, seen) for n in range(watching))
+    watchers = (_watch(port, f"user{n}", tick, chance, refresh, until, seen) for n in range(watching))
     walkers = (_walk(port, f"staff{n}", random.Random(n), until, seen) for n in range(going))
     await asyncio.gather(*watchers, *walkers)
     return seen
 
 
-async def _watch(port: int, user: str, tick: Report, first: float, until: float, seen: Seen) -> None:
+async def _watch(
+    port: int, user: str, tick: Report, chance: random.Random, refresh: float, until: float, seen: Seen
+) -> None:
     """A page that is open: a tick every half minute, with the version that it has."""
-    at, version = time.perf_counter() + first, ""
+    at, version = time.perf_counter() + chance.random() * refresh, ""
     while at < until:
         await asyncio.sleep(max(0.0, at - time.perf_counter()))
         body = {**tick, "state": [{"id": "overview-version", "property": "data", "value": version}]}
@@ -173,7 +183,7 @@ async def _watch(port: int, user: str, tick: Report, first: float, until: float,
         seen.note("tick", began, status)
         if found := re.search(rb'"overview-version":\{"data":"([^"]+)"', answer):
             version = found[1].decode()
-        at += REFRESH_SECONDS
+        at += refresh
 
 
 async def _walk(port: int, user: str, chance: random.Random, until: float, seen: Seen) -> None:
