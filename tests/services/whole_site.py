@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -33,6 +34,15 @@ NODES, DEVICES, HELD, UTILIZATION = 4, 32, 8, 0.005
 SECRET = "proxy-secret-0123456789abcdef"
 SECRETS = (SECRET, "redis-password-1", "pg-password-22", "jwt-of-slurm-333", "bearer-of-metrics-4444")
 PEOPLE = ("alice", "bob", "sam", "root")
+
+
+class RecentJobs(ManyNodes):
+    """The recorded cluster, whose jobs began an hour ago: a collector need not write the hours of months."""
+
+    def _multiplied(self, name: str, key: str, count: int, change: Any) -> bytes:
+        begun = {"start_time": {"set": True, "infinite": False, "number": int(time.time()) - 3600}}
+        more = begun if key == "jobs" else {}
+        return super()._multiplied(name, key, count, lambda row, number: change(row, number) | more)
 
 
 class Adopted:
@@ -216,7 +226,7 @@ def whole_site(
     run = f"site-{time.time_ns()}"
     fill(prometheus_server, NODES, run)
     with ExitStack() as stack:
-        slurmrestd = stack.enter_context(ManyNodes(reference / "data" / "slurmrestd" / "25.11" / "0.0.44", NODES))
+        slurmrestd = stack.enter_context(RecentJobs(reference / "data" / "slurmrestd" / "25.11" / "0.0.44", NODES))
         site = WholeSite(
             folder,
             _free_port(),
