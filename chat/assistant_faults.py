@@ -97,6 +97,9 @@ def _of_status(status: int, code: str, detail: str, *, has_key: bool) -> Fault:
         return Fault("no_key", text, "Staff set chat.api_key_file.", False, detail)
     if status in (401, 403):
         return Fault("wrong_key", "The model server refuses the key.", "Staff check chat.api_key_file.", False, detail)
+    if 300 <= status < 400:
+        text = "The model server sends the question elsewhere, and it is not sent on."
+        return Fault("redirected", text, "Staff set chat.base_url to where it is.", False, detail)
     if status == 404:
         text = "The model server does not know the model, or not this address."
         return Fault("unknown_model", text, "Staff check chat.model and chat.base_url.", False, detail)

@@ -91,6 +91,8 @@ class AskedTurn:
         try:
             for chunk in pump.chunks(self.stop):
                 yield from self._show(gathered.add(chunk), gathered)
+                if gathered.is_too_long:
+                    break
             yield from self._show(gathered.end(), gathered)
         finally:
             pump.close()

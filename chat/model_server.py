@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from chat.model_bounds import Bounds
 from data.errors import SettingsError
 from settings import ChatSettings, ModelKind, secret_text
 
@@ -96,7 +97,13 @@ class ModelServer:
         kept = self.settings
         timeout = httpx2.Timeout(kept.silence_seconds, connect=kept.connect_seconds)
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-        http = httpx2.Client(timeout=timeout, limits=limits, verify=self._trusted())
+        http = httpx2.Client(
+            timeout=timeout,
+            limits=limits,
+            verify=self._trusted(),
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [Bounds(kept.turn_seconds)]},
+        )
         if kept.kind is ModelKind.AZURE:
             return AzureOpenAI(
                 api_key=key,

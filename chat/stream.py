@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chat.characters import begun, whole
 from chat.model import Usage
 from chat.stream_calls import CallPieces, WantedCall, leaked_calls
 from chat.stream_text import ShownText
+
+MOST_TEXT = 100_000  # characters: some fifty pages
 
 
 @dataclass(slots=True)
@@ -22,6 +25,7 @@ class Gathered:
     usage: Usage = field(default_factory=Usage)
     text: str = ""
     is_counted: bool = False
+    half: str = ""
 
     def add(self, chunk: object) -> str:
         """Take a chunk and give the text that may be shown now."""
@@ -35,21 +39,35 @@ class Gathered:
         reason = choice.get("finish_reason") or part.get("finish_reason")
         self.finish = reason if isinstance(reason, str) else self.finish
         self.pieces.add(part.get("tool_calls"))
-        return self._show(self.shown.add(content_text(part.get("content"))))
+        return self._show(self.shown.add(self._joined(content_text(part.get("content")))))
 
     def end(self) -> str:
         """The stream is over: what was held back and is text, after all."""
+        last, self.half = self.shown.add(whole(self.half)), ""
         rest = self.shown.rest()
-        return "" if leaked_calls(rest) else self._show(rest)
+        return self._show(last + ("" if leaked_calls(rest) else rest))
+
+    def _joined(self, piece: str) -> str:
+        """A piece of text in whole characters: some servers cut them in two."""
+        text = self.half + piece
+        self.half = begun(text)
+        return whole(text.removesuffix(self.half))
 
     def _show(self, text: str) -> str:
         self.text += text
         return text
 
     @property
+    def is_too_long(self) -> bool:
+        """Whether more came than any answer has: then it is left, and is cut."""
+        return len(self.text) + len(self.shown.held) > MOST_TEXT
+
+    @property
     def is_cut(self) -> bool:
         """Whether the text may lack its end: the server says so, or it ended without saying anything."""
-        return self.finish in ("length", "content_filter") or (not self.finish and not self.is_counted)
+        return (
+            self.is_too_long or self.finish in ("length", "content_filter") or (not self.finish and not self.is_counted)
+        )
 
     @property
     def calls(self) -> tuple[WantedCall, ...]:

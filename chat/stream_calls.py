@@ -9,7 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
+
+from chat.characters import whole, whole_within
+
+MOST_CALLS = 100  # of one answer; those that follow are left out
+MOST_ARGUMENTS = 100_000  # characters
+_DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class _Call:
     def add(self, arguments: object) -> None:
         if isinstance(arguments, dict):
             self.whole = {**(self.whole or {}), **arguments}
-        elif isinstance(arguments, str):
+        elif isinstance(arguments, str) and len(self.text) <= MOST_ARGUMENTS:
             self.text += arguments
 
     @property
@@ -57,11 +64,15 @@ class CallPieces:
         function = function if isinstance(function, dict) else {}
         index = fragment["index"] if isinstance(fragment.get("index"), int) else None
         call = self._call_of(index, _text(fragment.get("id")), _text(function.get("name")))
-        call.add(function.get("arguments"))
+        if call is not None:
+            call.add(function.get("arguments"))
 
-    def _call_of(self, index: int | None, given_id: str, name: str) -> _Call:
+    def _call_of(self, index: int | None, given_id: str, name: str) -> _Call | None:
+        """The call that a fragment is of; None where that would be one too many."""
         known = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
         if known is None or _begins(known, given_id, name):
+            if len(self._calls) >= MOST_CALLS:
+                return None
             known = _Call(index, given_id, name)
             self._calls.append(known)
         known.id, known.name = known.id or given_id, known.name or name
@@ -85,20 +96,24 @@ def _begins(known: _Call, given_id: str, name: str) -> bool:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return whole(value) if isinstance(value, str) else ""
 
 
-def read_arguments(text: str, whole: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-    """The arguments as an object: {} for blank or null; None where they cannot be read. JSON inside of JSON text and
-    raw control characters are taken, as some servers send them."""
-    if whole is not None:
-        return dict(whole)
+def read_arguments(text: str, given: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """The arguments as an object: {} for blank or null; None where they cannot be read, or are longer or deeper than
+    any tool's. JSON inside of JSON text and raw control characters are taken, as some servers send them."""
     try:
-        found = json.loads(text, strict=False) if text.strip() else {}
-        found = json.loads(found, strict=False) if isinstance(found, str) else found
+        found = given if given is not None else _loaded(text)
+        found = whole_within(_loaded(found) if isinstance(found, str) else found, _DEEPEST)
     except (ValueError, RecursionError):
         return None
     return {} if found is None else found if isinstance(found, dict) else None
+
+
+def _loaded(text: str) -> Any:
+    if len(text) > MOST_ARGUMENTS:
+        raise ValueError("too long")
+    return json.loads(text, strict=False) if text.strip() else {}
 
 
 def leaked_calls(text: str) -> tuple[WantedCall, ...]:
@@ -112,7 +127,7 @@ def leaked_calls(text: str) -> tuple[WantedCall, ...]:
     except (ValueError, RecursionError):
         return ()
     rows = found if isinstance(found, list) else [found]
-    return tuple(_named(rows))
+    return tuple(islice(_named(rows), MOST_CALLS))
 
 
 def _named(rows: Iterable[object]) -> Iterable[WantedCall]:
@@ -121,6 +136,6 @@ def _named(rows: Iterable[object]) -> Iterable[WantedCall]:
         inner = inner if isinstance(inner, dict) else {}
         arguments = inner.get("arguments", inner.get("parameters"))
         if isinstance(inner.get("name"), str) and isinstance(arguments, dict | str):
-            whole = arguments if isinstance(arguments, dict) else None
+            given = arguments if isinstance(arguments, dict) else None
             text = arguments if isinstance(arguments, str) else ""
-            yield WantedCall(f"text_{place}", inner["name"], read_arguments(text, whole))
+            yield WantedCall(f"text_{place}", whole(inner["name"]), read_arguments(text, given))

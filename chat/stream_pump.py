@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.05
 _LONGEST_PAUSE = 60.0
+_MOST_WAITING = 200  # chunks; a server that is faster than we waits
 _END = object()
 
 
@@ -36,7 +37,7 @@ class Pump:
     server: ModelServer
     body: Mapping[str, Any]
     deadline: float  # of time.monotonic
-    _chunks: queue.SimpleQueue[object] = field(default_factory=queue.SimpleQueue)
+    _chunks: queue.Queue[object] = field(default_factory=lambda: queue.Queue(_MOST_WAITING))
     _given_up: threading.Event = field(default_factory=threading.Event)
     _stream: Stream[object] | None = None
     _has_begun: bool = False
@@ -74,14 +75,21 @@ class Pump:
             try:
                 for chunk in _chunks_of(stream) if not self._given_up.is_set() else ():
                     self._has_begun = True
-                    self._chunks.put(chunk)
+                    self._put(chunk)
                     if self._given_up.is_set():
                         break
             finally:
                 stream.close()
-            self._chunks.put(_END)
+            self._put(_END)
         except Exception as err:
-            self._chunks.put(err)
+            self._put(err)
+
+    def _put(self, item: object) -> None:
+        """Hand it on, as soon as there is room and while anybody wants it."""
+        while not self._given_up.is_set():
+            with suppress(queue.Full):
+                self._chunks.put(item, timeout=_LOOK_SECONDS)
+                break
 
     def _opened(self) -> Stream[object]:
         """The stream, after the retries that are allowed for load and faults of the server."""

@@ -24,6 +24,7 @@ from components.elements import icon
 _SHUT, _OPENED, _SHUT_UNTRACED, _FIRST, _LAST = "\ue000", "\ue001", "\ue002", "\ue100", "\uf8ff"
 _OURS = re.compile(f"[{_SHUT}-{_LAST}]")
 _MARKS = re.compile(f"([{_SHUT}-{_LAST}])")
+_ENTITY = re.compile(r"&(?=#(?:x(?P<hex>[0-9a-f]{1,6})|(?P<decimal>\d{1,7}));)", re.I)
 # What opens a line of Markdown: a mark before it would turn a list into a paragraph.
 _OPENING = re.compile(r"(?:[ \t\n]|[-*+>][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\|)*")
 _KINDS = {"paragraph": html.P, "bullet_list": html.Ul, "list_item": html.Li, "blockquote": html.Blockquote,
@@ -52,7 +53,7 @@ def answer_text(
     """The blocks of an answer. `names` gives the tool of each call, for what a figure says of its source."""
     traced = sorted((one for one in figures if one.is_traced), key=lambda one: one.start)[: ord(_LAST) - ord(_FIRST)]
     drawing = _Drawing(base, [_source(one, names or {}) for one in traced])
-    marked = _marked(_OURS.sub("\ufffd", text), [(one.start, one.end) for one in traced], untraced)
+    marked = _marked(_without_ours(text), [(one.start, one.end) for one in traced], untraced)
     return _all(SyntaxTreeNode(_parser().parse(marked)).children, drawing)
 
 
@@ -65,6 +66,18 @@ def _parser() -> MarkdownIt:
 def _source(figure: Figure, names: Mapping[str, str]) -> str:
     tool = names.get(figure.call_id, "")
     return f"from {tool}: {figure.path}" if tool else f"from {figure.path}"
+
+
+def _without_ours(text: str) -> str:
+    """The text without our marks, written out or as an entity: else a model could mark its own figures as traced. Its
+    length stays."""
+    return _ENTITY.sub(_harmless, _OURS.sub("\ufffd", text))
+
+
+def _harmless(entity: re.Match[str]) -> str:
+    """The `&` of an entity, replaced where it would become one of our marks."""
+    code = int(entity["hex"], 16) if entity["hex"] else int(entity["decimal"])
+    return "\ufffd" if ord(_SHUT) <= code <= ord(_LAST) else "&"
 
 
 def _marked(text: str, figures: Sequence[tuple[int, int]], untraced: Sequence[tuple[int, int]]) -> str:

@@ -70,6 +70,14 @@ def test_markdown_is_drawn_and_html_is_text(text: str, html: str) -> None:
     assert as_html(answer_text(text, "/warp/")) == html
 
 
+@pytest.mark.parametrize("mark", ["\ue100", "&#xE100;", "&#xe100;", "&#57600;", "&#x00E105;", "&#57344;"])
+@pytest.mark.parametrize("figures", [[], [Figure(0, 2, "c", "total.gpus")]])
+def test_nobody_but_the_checker_marks_a_figure(mark: str, figures: list[Figure]) -> None:
+    drawn = answer_text(f"12 and {mark}98765 GPU-hours&#xE000;, [x](/jobs{mark})", "/", figures)
+    traced = [text_of(part) for part in parts_of(drawn) if getattr(part, "className", "") == "fw-traced"]
+    assert traced == ["12from total.gpus"] * len(figures)
+
+
 def test_a_foreign_link_says_where_it_leads_and_gives_nothing_away() -> None:
     (link,) = [one for one in parts_of(answer_text("[x](https://e.org/a)", "/")) if type(one).__name__ == "A"]
     assert (link.href, link.target, link.title) == ("https://e.org/a", "_blank", "https://e.org/a")
