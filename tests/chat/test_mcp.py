@@ -9,11 +9,12 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
@@ -38,8 +39,15 @@ from tests.queries.cluster import ALICE, STAFF, secrets_in
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 STAFF_USER = "sam"
+T = TypeVar("T")
 # Today's clients, and those that still shake hands first.
 MODES = ("auto", "legacy")
+
+
+def apart(run: Callable[[], Awaitable[T]]) -> T:
+    """In a thread of its own: a browser that another test keeps open has an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, run).result()
 
 
 def ask(client_of: Callable[[], Any], *calls: tuple[str, dict[str, Any]]) -> list[mcp.types.CallToolResult]:
@@ -49,7 +57,7 @@ def ask(client_of: Callable[[], Any], *calls: tuple[str, dict[str, Any]]) -> lis
         async with client_of() as client:
             return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    return anyio.run(run)
+    return apart(run)
 
 
 def listed(client_of: Callable[[], Any]) -> list[mcp.types.Tool]:
@@ -57,7 +65,7 @@ def listed(client_of: Callable[[], Any]) -> list[mcp.types.Tool]:
         async with client_of() as client:
             return list((await client.list_tools()).tools)
 
-    return anyio.run(run)
+    return apart(run)
 
 
 def within(viewer: Viewer, sources: Sources) -> Callable[[], Any]:

@@ -20,6 +20,7 @@ UTIL, GR = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 
 CASE = """
 rule_files: [fullwarp.rules.yml]
+group_eval_order: [fullwarp-devices, fullwarp-jobs]
 evaluation_interval: 5m
 tests:
   - interval: 30s

@@ -20,7 +20,7 @@ from data.queries.day import DayKeeper
 from data.sources import Sources
 from pages._request import backing
 from policy.keeping import VerdictKeeper
-from settings import IdentityKind, IdentitySettings, ServeSettings, Settings
+from settings import ApiSettings, ExposureSettings, IdentityKind, IdentitySettings, ServeSettings, Settings
 from tests.conftest import service_missing
 
 STAFF, USER = "sam", "alice"
@@ -94,7 +94,9 @@ class Web:
 
 def header_settings() -> Settings:
     identity = IdentitySettings(kind=IdentityKind.HEADER, trust_loopback=True, staff_users=[STAFF])
-    return Settings(identity=identity, serve=ServeSettings(url_prefix=PREFIX), refresh_seconds=5)
+    # One app for a whole run, and every test of it is the same few users.
+    unhurried = {"api": ApiSettings(requests_per_minute=0), "exposure": ExposureSettings(requests_per_minute=0)}
+    return Settings(identity=identity, serve=ServeSettings(url_prefix=PREFIX), refresh_seconds=5, **unhurried)
 
 
 @pytest.fixture(scope="session")
