@@ -14,6 +14,7 @@ from data.queries.jobs import JobPage
 from data.queries.live import ClusterStatus
 from policy.model import JobVerdict
 from policy.queries import VerdictList
+from terminal.remote import Passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +137,6 @@ class Answers(Protocol):
 
     def advised(self) -> tuple[Advised, ...]:
         """What finished jobs of the last 30 days show, most GPU-hours first."""
+
+    def pass_on(self, method: str, name: str, asked: Mapping[str, str], given: bytes | None) -> Passed:
+        """What the assistant's route of this name answers; `given` is a JSON object."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from ondemand.keeping import Keeper, Kept
 from ondemand.options import Options
 from policy.model import JobVerdict
 from policy.queries import VerdictList
-from terminal.remote import RemoteServer, read_as, read_token
+from terminal.remote import Passed, RemoteServer, read_as, read_token
 
 T = TypeVar("T")
 NEW_SECONDS = 55.0  # a page asks once a minute at most, and finds the answer of another tab
@@ -65,6 +66,7 @@ class Central:
         self.user = user
         self._options = options
         self._keeper = keeper
+        self._opened: tuple[str, RemoteServer] | None = None
 
     def now(self) -> Now:
         mine = [("user", self.user), ("limit", "1000")]
@@ -115,13 +117,16 @@ class Central:
         kept = self._keeper.get(f"{self._options.server} {address}", seconds, lambda: self._server().ask(address))
         return read_as(kind, kept.body), kept
 
+    def pass_on(self, method: str, name: str, asked: Mapping[str, str], given: bytes | None) -> Passed:
+        return self._server().pass_on(method, f"chat/{name}", asked, given)
+
     def _server(self) -> RemoteServer:
         """With the token of this moment: the hook may have left a newer one."""
-        return RemoteServer(
-            self._options.server,
-            own_token(self._options.token_folder, self.user),
-            timeout_seconds=self._options.timeout_seconds,
-        )
+        token = own_token(self._options.token_folder, self.user)
+        if self._opened is None or self._opened[0] != token:
+            made = RemoteServer(self._options.server, token, timeout_seconds=self._options.timeout_seconds)
+            self._opened = (token, made)
+        return self._opened[1]
 
 
 def own_token(folder: Path, user: str) -> str:

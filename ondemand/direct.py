@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from data.errors import CannotKnow, NotFound
 from data.model import JobFilter, Role, Viewer, Visibility
 from data.queries.job_report import job_answer
@@ -21,6 +23,7 @@ from settings import (
     PolicySettings,
     Settings,
 )
+from terminal.remote import Passed
 
 
 class Direct:
@@ -56,6 +59,9 @@ class Direct:
 
     def advised(self) -> tuple[Advised, ...]:
         raise _no_history()
+
+    def pass_on(self, method: str, name: str, asked: Mapping[str, str], given: bytes | None) -> Passed:
+        raise CannotKnow("There is no assistant in the direct mode", hint="It runs on the server of the central mode.")
 
 
 def _no_history() -> CannotKnow:

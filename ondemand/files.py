@@ -27,9 +27,10 @@ STYLES = (
     "46-job",
     "50-print",
     "80-policy",
+    "90-chat",
 )
 SCRIPTS = ("04-make", "10-time", "51-job-charts", "52-copy")
-PATTERNS = {"style": "fullwarp-*.css", "script": "fullwarp-*.js", "theme": "theme-*.js"}
+PATTERNS = {"style": "fullwarp-*.css", "script": "fullwarp-*.js", "theme": "theme-*.js", "ask": "ask-*.js"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Files:
     style: str
     script: str
     theme: str
+    ask: str
 
 
 def write_files(folder: Path) -> Files:
@@ -47,6 +49,7 @@ def write_files(folder: Path) -> Files:
         "style": _joined([_bootstrap(), *(SHARED / "css" / f"{name}.css" for name in STYLES), OWN / "ondemand.css"]),
         "script": _joined([*(SHARED / "js" / f"{name}.js" for name in SCRIPTS), OWN / "ondemand.js"], b"\n;\n"),
         "theme": _joined([OWN / "theme.js"]),
+        "ask": _joined([*sorted((SHARED / "js" / "chat").glob("*.js")), OWN / "ask.js"], b"\n;\n"),
     }
     folder.mkdir(exist_ok=True)
     names = {kind: PATTERNS[kind].replace("*", _mark(body)) for kind, body in made.items()}

@@ -34,9 +34,9 @@ class Options(Section):
         Path("/var/lib/fullwarp/ondemand"), description="Where the hook leaves each user's token, one file a user."
     )
     pages: Annotated[str, AfterValidator(web_address("http", "https"))] = Field(
-        "", description="Address of the server's pages for people, for the links to Ask and to all pages; empty = none."
+        "", description="Address of the server's pages for people, for the links to what is not here; empty = none."
     )
-    has_chat: bool = Field(False, description="Whether the server has the assistant, for the link to it; needs pages.")
+    has_chat: bool = Field(True, description="Whether there is a tab Ask: the server's assistant, asked as the user.")
     frame_ancestors: list[Annotated[str, AfterValidator(origin)]] = Field(
         default_factory=list, description="Origins besides Open OnDemand's own that may show the app in a frame."
     )

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from components.as_html import as_html
 from data.errors import CannotKnow, FullwarpError, NotFound, SettingsError
 from ondemand.answers import Answers, Now, OneJob, Past
-from ondemand.frame import Shown, rendered
+from ondemand.frame import ASK, TALK, Shown, rendered
 from ondemand.views.cluster import cluster, free_panel
 from ondemand.views.efficiency import RANGE, efficiency, waits_panel
 from ondemand.views.my_jobs import my_jobs, worst
@@ -30,6 +30,7 @@ class Question:
     pages: str = ""
     job_id: str = ""
     is_embedded: bool = False
+    has_chat: bool = True
 
     @property
     def answers(self) -> Answers:
@@ -79,6 +80,15 @@ def view_widget(asked: Question) -> Shown:
     except FullwarpError as err:
         panel = failed("Efficiency of my last jobs", err)
     return _shown("Efficiency of my last jobs", "", [html.H1("Fullwarp", className="fw-sr"), panel], None)
+
+
+def view_ask(asked: Question) -> Shown:
+    """Where the assistant's own scripts draw; they ask the server themselves."""
+    if not asked.has_chat:
+        raise NotFound("The assistant is not offered here")
+    if asked.answers.is_direct:
+        raise CannotKnow("There is no assistant in the direct mode", hint="It runs on the server of the central mode.")
+    return Shown("Ask", ASK, TALK, is_talk=True)
 
 
 def view_failed(err: FullwarpError, status: int) -> Shown:

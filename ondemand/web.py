@@ -1,7 +1,11 @@
-"""The WSGI app: which address shows what, and what every answer carries. It changes nothing, so it only knows GET."""
+"""The WSGI app: which address shows what, and what every answer carries.
+
+It changes nothing, so it only knows GET, but for what it passes on to the server's assistant.
+"""
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import pwd
@@ -9,18 +13,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import orjson
 from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import Forbidden, HTTPException
+from werkzeug.exceptions import NotFound as NoSuchAddress
 
 from data.errors import BadRequest, CannotKnow, FullwarpError, NotFound, SettingsError
+from ondemand.ask import MOST_BYTES, ROUTES, Places, is_from_here, passed_on
 from ondemand.files import Files, find_files
 from ondemand.frame import Around, Shown, document
 from ondemand.options import Mode, Options, read_options
 from ondemand.shown import (
     Question,
     View,
+    view_ask,
     view_cluster,
     view_efficiency,
     view_failed,
@@ -86,6 +94,7 @@ def open_answers(options: Options, user: str) -> Answers:
 def make_app(opener: Callable[[], Opened], files: Files) -> Flask:
     """`opener` is called at the first request, and again while it gives a fault."""
     app = Flask("fullwarp-ondemand", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     kept: list[Opened] = []
 
     def opened() -> Opened:
@@ -100,6 +109,10 @@ def make_app(opener: Callable[[], Opened], files: Files) -> Flask:
     route("/efficiency", view_efficiency)
     route("/cluster", view_cluster)
     route("/jobs/<path:job_id>", view_job)
+    route("/ask", view_ask)
+    for name, (method, _) in ROUTES.items():
+        view = functools.partial(_passed_on, opened, name)
+        app.add_url_rule(f"/_chat/{name}", f"_chat/{name}", view, methods=[method])
     app.register_error_handler(HTTPException, _as_it_is)
     app.after_request(lambda response: _with_headers(response, opened().options))
     return app
@@ -108,7 +121,12 @@ def make_app(opener: Callable[[], Opened], files: Files) -> Flask:
 def _answer(opened: Opened, view: View, files: Files, given: dict[str, str]) -> Response:
     options = opened.options
     question = Question(
-        opened.answers, _base(), options.pages, given.get("job_id", ""), request.args.get("embed") == "1"
+        opened.answers,
+        _base(),
+        options.pages,
+        given.get("job_id", ""),
+        request.args.get("embed") == "1",
+        options.has_chat,
     )
     try:
         if opened.fault is not None:
@@ -118,18 +136,29 @@ def _answer(opened: Opened, view: View, files: Files, given: dict[str, str]) -> 
         status = _status(err)
         log.log(logging.WARNING if status >= 500 else logging.INFO, "%s: %s", request.path, err)
         shown = view_failed(err, status)
-    if request.args.get("part") == "1":
+    if request.args.get("part") == "1" and not shown.is_talk:
         return _part(shown)
     theme = request.args.get("theme", "")
     around = Around(
         question.base,
         files,
         options.refresh_seconds,
-        f"{options.pages}/chat" if options.pages and options.has_chat else "",
+        options.has_chat,
         question.is_embedded,
         theme if theme in THEMES else "",
     )
     return Response(document(shown, around), status=shown.status, mimetype="text/html")
+
+
+def _passed_on(opener: Callable[[], Opened], name: str) -> Response:
+    opened = opener()
+    if opened.answers is None or not opened.options.has_chat:
+        raise NoSuchAddress
+    if request.method == "POST" and not is_from_here(request):
+        raise Forbidden
+    server = urlsplit(opened.options.server).path.rstrip("/") + "/"
+    found = passed_on(opened.answers, name, request, Places(server, _base(), opened.options.pages.rstrip("/")))
+    return Response(orjson.dumps(found.body), status=found.status, mimetype="application/json")
 
 
 def _part(shown: Shown) -> Response:

@@ -1,4 +1,8 @@
-"""The routes of the assistant, below `_chat/`: ask, read on, stop, and what is kept. Who asks, the gate has settled."""
+"""The routes of the assistant, below `_chat/`: ask, read on, stop, and what is kept. Who asks, the gate has settled.
+
+The same stand below `api/chat/`, where a token names the asker: another server of ours, such as the app in Open
+OnDemand, asks there for its user. It serves one request at a time, so it is never told a stream.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,7 @@ from pages._request import backing, viewer
 from settings import Delivery, Settings
 
 KEY = "FULLWARP_CHAT"
+FOLDER, TOKEN_FOLDER = "_chat/", "api/chat/"
 HEADER, HEADER_VALUE = "X-Requested-With", "fullwarp"
 FORM_BYTES = 16_000
 # Said by the browser itself, where the server can say nothing any more.
@@ -66,7 +71,8 @@ def add_chat(server: Flask, prefix: str) -> None:
     )
     for method, name, view in routes:
         guarded = _answering(_from_our_page(view) if method == "POST" else view)
-        server.add_url_rule(f"{prefix}_chat/{name}", f"chat_{name}", guarded, methods=[method])
+        server.add_url_rule(f"{prefix}{FOLDER}{name}", f"chat_{name}", guarded, methods=[method])
+        server.add_url_rule(f"{prefix}{TOKEN_FOLDER}{name}", f"api_chat_{name}", guarded, methods=[method])
 
 
 def _answering(view: Callable[[], Response]) -> Callable[[], Response]:
@@ -125,7 +131,9 @@ def _ask() -> Response:
 
 
 def _is_streamed(settings: Settings) -> bool:
-    """Whether this server can hold an answer open while it serves others."""
+    """Whether this server can hold an answer open while it serves others, and the asker can read it."""
+    if request.path.startswith(f"{backing().settings.serve.url_prefix}{TOKEN_FOLDER}"):
+        return False
     wanted = settings.chat.delivery
     return wanted is Delivery.STREAM or (wanted is Delivery.AUTO and bool(request.environ.get("wsgi.multithread")))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import ip_address
@@ -28,12 +30,14 @@ from data.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
+from data.metrics.prometheus_deadline import Deadline, DeadlineAdapter
 from policy.model import JobVerdict
 from policy.queries import VerdictList
 from terminal.form import UNLIMITED, ZONE_HEADER
 
 T = TypeVar("T")
 TIMEOUT_SECONDS = 60.0
+MOST_PASSED = 4 << 20
 _PAGE = 1000
 _ENDLESS = "time_limit_seconds"
 
@@ -44,6 +48,14 @@ class Answer:
 
     body: Any
     zone: ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What the server answered to somebody else's request: its status and a JSON object."""
+
+    status: int
+    body: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,7 @@ class RemoteServer:
         self._timeout_seconds = timeout_seconds
         self._session = requests.Session()
         self._session.auth = Bearer(token)
+        self._session.mount(self._base, DeadlineAdapter())
 
     def verdicts(self) -> tuple[VerdictList, ZoneInfo]:
         """All verdicts that the token may see, page after page."""
@@ -98,15 +111,54 @@ class RemoteServer:
         """The body of any route, as it came; `path` is what stands behind /api/v1/, with its parameters."""
         return self._get(f"{self._base}api/v1/{path}").body
 
-    def _get(self, address: str) -> Answer:
+    def pass_on(self, method: str, path: str, asked: Mapping[str, str], given: bytes | None) -> Passed:
+        """A request for somebody else, behind /api/: of theirs it carries `asked` in its address and `given`, a JSON
+        object, as its body. Raises SourceError where the server refuses the token or does not answer as Fullwarp."""
+        headers = {"Accept": "application/json", "X-Requested-With": "fullwarp"}
+        if given is not None:
+            headers["Content-Type"] = "application/json"
+        status, raw = self._sent(method, f"{self._base}api/{path}", params=asked, data=given, headers=headers)
         try:
-            answer = self._session.get(address, timeout=self._timeout_seconds, allow_redirects=False)
-        except requests.Timeout as err:
-            raise SourceTimeout(f"{self._base} did not answer within {self._timeout_seconds:.0f} s") from err
+            body = json.loads(raw)
+        except ValueError:
+            body = None
+        is_ours = isinstance(body, dict) and (status == 200 or isinstance(body.get("error"), dict))
+        if not is_ours or status in (401, 403):
+            raise _error(self._base, status, body)
+        return Passed(status, body)
+
+    def _sent(self, method: str, address: str, **more: Any) -> tuple[int, bytes]:
+        """Status and body; a server that sends too much does not answer."""
+        more |= {"timeout": self._timeout_seconds, "allow_redirects": False, "stream": True}
+        raw = b""
+        with self._reaching(), self._session.request(method, address, **more) as answer:
+            for part in answer.iter_content(1 << 16):
+                raw += part
+                if len(raw) > MOST_PASSED:
+                    raise SourceGarbled(f"{self._base} answered more than {MOST_PASSED:,} bytes")
+        return answer.status_code, raw
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """One time limit over all that is done within, and its failures as ours."""
+        deadline = Deadline(self._timeout_seconds)
+        try:
+            with deadline:
+                yield
+            if deadline.is_over:
+                raise requests.Timeout
         except requests.RequestException as err:
+            if deadline.is_over or isinstance(err, requests.Timeout):
+                raise SourceTimeout(f"{self._base} did not answer within {self._timeout_seconds:.0f} s") from err
             raise SourceUnreachable(
                 f"{self._base} cannot be reached: {_cause(err)}", hint="See --server or FULLWARP_SERVER."
             ) from err
+        finally:
+            deadline.end()
+
+    def _get(self, address: str) -> Answer:
+        with self._reaching():
+            answer = self._session.get(address, timeout=self._timeout_seconds, allow_redirects=False)
         body = _json(answer)
         if answer.status_code == 200 and isinstance(body, dict):
             return Answer(body, _zone(answer))

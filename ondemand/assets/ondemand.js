@@ -48,7 +48,7 @@
 
   function look() {
     var now = Date.now(), rests = now - touched >= IDLE_MS;
-    if (document.hidden) return;
+    if (document.hidden || !document.getElementById("parts")) return;   // the assistant's page fills itself
     if (rests) { say("Not refreshed while the page is not used. Move the pointer to go on."); return; }
     if (now - asked >= every) ask();
   }
@@ -56,7 +56,7 @@
   function touch() {
     var rested = Date.now() - touched >= IDLE_MS;
     touched = Date.now();
-    if (rested) { say(""); look(); }
+    if (rested && document.getElementById("parts")) { say(""); look(); }
   }
   ["pointerdown", "keydown", "wheel", "touchstart"].forEach(function (kind) {
     document.addEventListener(kind, touch, { passive: true, capture: true });

@@ -35,13 +35,13 @@ _UNSAID = Refusal(
 
 
 def limit_rates(server: Flask, prefix: str, wait_seconds: Callable[[str], int]) -> None:
-    """Let each user ask so often, counted apart from the API, which counts for itself; register after the gate.
-    `wait_seconds` gives 0 or how long to wait."""
+    """Let each user ask so often, counted apart from the API, which counts for itself (but not its chat); register
+    after the gate. `wait_seconds` gives 0 or how long to wait."""
 
     @server.before_request
     def _rate() -> Response | None:
         viewer = g.get("fullwarp_viewer")
-        if not isinstance(viewer, Viewer) or not viewer.user or request.path.startswith(f"{prefix}api/"):
+        if not isinstance(viewer, Viewer) or not viewer.user or _counts_for_itself(request.path.removeprefix(prefix)):
             return None
         wait = wait_seconds(viewer.user)
         if not wait:
@@ -49,3 +49,8 @@ def limit_rates(server: Flask, prefix: str, wait_seconds: Callable[[str], int]) 
         message = "You asked for more pages in a minute than one person needs."
         why = Refusal(429, "too_many_requests", "Too many requests", message, f"Try again in {wait} s.")
         return refused(why, {"Retry-After": str(wait)})
+
+
+def _counts_for_itself(path: str) -> bool:
+    """`path` is what stands behind the prefix."""
+    return path.startswith("api/") and not path.startswith("api/chat/")

@@ -15,7 +15,7 @@ from data.model import Role, Viewer
 from data.queries.jobs import jobs
 from tests.services.passenger import BASE, Site
 
-PAGES = ("", "efficiency", "cluster", "jobs/{job}", "?embed=1")
+PAGES = ("", "efficiency", "cluster", "jobs/{job}", "ask", "?embed=1")
 MIB = 2**20
 SPOOFED = {
     "X-Forwarded-User": "root",

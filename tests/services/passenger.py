@@ -29,8 +29,10 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from data.model import Role, Viewer
 from data.sources import Sources, open_sources
+from pages._chat_routes import add_chat
 from policy.model import Status
 from policy.queries import verdicts
+from settings import CacheSettings
 from tests.api.conftest import COLLECTED, server_of, settings_for
 from tests.conftest import service_missing
 from tests.queries.history.attempts import MONDAY, Attempt, write
@@ -88,6 +90,7 @@ class Central:
     url: str
     sources: Sources
     settings_file: Path
+    server: Flask
     asked: list[str] = field(default_factory=list)
     is_down: bool = False
 
@@ -212,6 +215,7 @@ def _reset_leftovers() -> None:
 def _sources(folder: Path) -> Sources:
     """The simulated cluster at a moment that does not move, with a state of its own."""
     settings = settings_for(folder / "history", folder / "state")
+    settings = settings.model_copy(update={"cache": CacheSettings(kind="memory", directory=folder / "cache")})
     return open_sources(settings, clock=lambda: COLLECTED)
 
 
@@ -253,8 +257,10 @@ class _serving:
         file = self.folder / "central.toml"
         kinds = '[slurm]\nkind = "simulated"\n[metrics]\nkind = "simulated"\n[identity]\ntrust_loopback = true\n'
         file.write_text(f'{kinds}[state]\ndirectory = "{self.folder}/state"\n')
-        self.central = Central("", self.sources, file)
-        server = server_of(self.sources.settings, self.sources)
+        settings = self.sources.settings
+        server = server_of(settings, self.sources)
+        add_chat(server, settings.serve.url_prefix)
+        self.central = Central("", self.sources, file, server)
         self.made: BaseWSGIServer = make_server("127.0.0.1", 0, _Watched(server, self.central), threaded=True)
         self.thread = threading.Thread(target=self.made.serve_forever, daemon=True)
         self.thread.start()

@@ -39,7 +39,12 @@
     return reader.read().then(more);
   }
 
-  function wait() { return new Promise(function (resolve) { setTimeout(resolve, POLL_MS); }); }
+  // Nothing is asked while nobody looks: the answer goes on without us, and is read when the tab is looked at again.
+  function looked() {
+    if (!document.hidden) return;
+    return new Promise(function (resolve) { document.addEventListener("visibilitychange", resolve, { once: true }); }).then(looked);
+  }
+  function wait() { return new Promise(function (resolve) { setTimeout(resolve, POLL_MS); }).then(looked); }
 
   function poll(begun, tell, signal) {
     var seen = 0, isStopping = false;
