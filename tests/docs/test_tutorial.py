@@ -43,4 +43,5 @@ def test_every_command_runs_and_says_what_the_text_promises(folder: Path) -> Non
     assert [one for one, text in by_command.items() if not text.strip() and not one.startswith("JOB=")] == []
     assert "held, idle" in said[0] and "running GPU jobs" in said[2]
     report = by_command['.venv/bin/fullwarp --demo job "$JOB"']
-    assert report.startswith("Job ") and re.search(r"^! .*GPU", report, re.M)
+    # A job that was idle all of the last day may have worked enough before it.
+    assert report.startswith("Job ") and re.search(r"^(! .*GPU|Nothing found to change)", report, re.M)
