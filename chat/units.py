@@ -79,7 +79,7 @@ NOUNS: dict[str, tuple[str, ...]] = {
 
 _SIZES = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40, "pi": 2.0**50}
-_HOUR = r"(?:h|hrs?|hours?|stunden?|heures?|horas?|ore|uren|uur|час\w*|小时|時間)"
+_HOUR = r"(?:h|hrs?|std\.?|hours?|stunden?|heures?|horas?|ore|uren|uur|час\w*|小时|時間)"
 _DAY = r"(?:d|days?|tage?n?|jours?|días?|dias?|giorni|dagen|дн\w*|天|日)"
 _MINUTE = r"(?:min|mins|minutes?|minuten?|minutos?|minuti|минут\w*|分钟|分)"
 _SECOND = r"(?:s|secs?|seconds?|sekunden?|secondes?|segundos?|secondi|секунд\w*|秒)"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from chat.checker.facts import Fact, facts_of, own_name
 from chat.checker.matching import Said, traced
-from chat.checker.names import Mention, Named, known_names, mentions, said_of, together
+from chat.checker.names import Mention, Named, directly_behind, known_names, mentions, said_of, together
 from chat.checker.numbers import Written, figures_in
 from chat.checker.sentences import Sentence, sentences, silent_spans
-from chat.checker.words import measures_of_text, periods_in
+from chat.checker.words import lengths_in, measures_for, measures_of_text, periods_in
 from chat.model import Figure, OnScreen, ToolResult
-from chat.units import Unit, unit_at
+from chat.units import Kind, Unit, unit_at
 
 _WHOLE = re.compile(
     r"(?<![A-Za-z])(?:cluster\w*|total|overall|altogether|in all|all|everybody|together|insgesamt|gesamt\w*|alle[rn]?|"
@@ -25,6 +25,16 @@ MOST_FIGURES = 500  # those that follow in an answer are not looked up: they sta
 _OF = re.compile(
     r"\d[^.;|]{0,25}?(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$",
     re.I,
+)
+
+
+_GPUS = re.compile(r"(?:number of )?GPUs?(?: count| per job| je Job)?|GPU[- ]?(?:count|Anzahl)", re.I)
+_SHARE_OF_WAITS = re.compile(
+    r"(?<![\d.,])(?:90|10)\s?%(?=[^.;|\n]{0,40}(?:wait|start|longer|within|wart|länger|innerhalb|attend))", re.I
+)
+_COLON = re.compile(r"[:;]\s|[\uff1a\uff1b]")
+_WITHIN = re.compile(
+    r"(?<![A-Za-z])(?:in|within|over|en|dans|sur|durant)\s+(?:(?:about|around|etwa|rund|environ)\s+)?[~≈]?$", re.I
 )
 
 
@@ -72,8 +82,13 @@ class Grounds:
     def check(self, text: str, question: str = "", on_screen: OnScreen | None = None) -> Checked:
         """Trace the figures of a text. Names in the question and on screen are what an answer without names speaks
         of."""
-        named, periods = mentions(text, self.known), list(periods_in(text))
-        silent = [*silent_spans(text), *((one.start, one.end) for one in named), *((a, b) for a, b, _ in periods)]
+        named, periods = mentions(text, self.known), [*periods_in(text), *lengths_in(text, self._lengths())]
+        silent = [
+            *silent_spans(text),
+            *self._percentiles(text),
+            *((one.start, one.end) for one in named),
+            *((a, b) for a, b, _ in periods),
+        ]
         figures = figures_in(text, silent)
         last = figures[MOST_FIGURES].start if len(figures) > MOST_FIGURES else len(text)
         asked = together(mentions(question, self.known))
@@ -81,10 +96,10 @@ class Grounds:
         checked: list[Figure] = []
         marked: list[tuple[int, int]] = []
         for sentence in sentences(text):
-            part = _Part.of(sentence, figures, named, periods)
+            part = _Part.of(sentence, figures, [*named, *self._sizes(text, sentence)], periods)
             context.before(text, sentence)
             found = [
-                traced(figure, self.facts, _said(text, part, figure, context))
+                traced(figure, self.facts, _said(text, part, figure, context, self.known))
                 if figure.start < last
                 else Figure(figure.start, figure.end)
                 for figure in part.figures
@@ -93,6 +108,21 @@ class Grounds:
             checked += found
             marked += [] if all(figure.is_traced for figure in found) else [(sentence.start, sentence.end)]
         return Checked(tuple(checked), tuple(marked))
+
+    def _lengths(self) -> frozenset[float]:
+        return frozenset(fact.seconds for fact in self.facts if fact.seconds is not None)
+
+    def _percentiles(self, text: str) -> list[tuple[int, int]]:
+        """The shares in "90 % start within 8 h", "10 % wait longer": a percentile's name, where a result has it."""
+        has_one = any("p90" in fact.measures for fact in self.facts)
+        return [match.span() for match in _SHARE_OF_WAITS.finditer(text)] if has_one else []
+
+    def _sizes(self, text: str, sentence: Sentence) -> list[Mention]:
+        """The first cell of a row under the head GPUs names a size of jobs."""
+        label, sizes = sentence.label(text).strip("*` "), self.known.get("size", frozenset())
+        if label not in sizes or not _GPUS.fullmatch(sentence.heads[0][2].strip("*` ")):
+            return []
+        return [Mention(sentence.heads[0][0], sentence.heads[0][1], "size", frozenset({label}))]
 
 
 def grounds(results: Sequence[ToolResult], more: Named | None = None) -> Grounds:
@@ -154,26 +184,47 @@ def _begun(on: Grounds, on_screen: OnScreen) -> dict[str, frozenset[str]]:
     return made
 
 
-def _said(text: str, part: _Part, figure: Written, context: _Context) -> Said:
+def _said(text: str, part: _Part, figure: Written, context: _Context, known: Named) -> Said:
     sentence, found = part.sentence, part.names
     begin, end = sentence.clause(text, figure.start)
-    head = sentence.head(figure.start)
+    column = together(mentions(sentence.head(figure.start), known))
+    head = sentence.label(text) if column else sentence.head(figure.start)  # a column of a job, its rows its measures
     clause = f"{head} {text[begin:end]}" if head else text[begin:end]
-    names = said_of((figure.start, figure.end), [(one.start, one.end) for one in part.figures], found, (begin, end))
+    places = [(one.start, one.end) for one in part.figures]
+    names = said_of((figure.start, figure.end), places, _apart(text, figure, part), (begin, end))
+    names = {**names, **column, **together(directly_behind(text, figure.end, found))}
     has_before = any(mention.end <= figure.start for mention in found)
     is_apart = not any(begin <= mention.start < end for mention in found)
     is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
     return Said(
-        units=_units(figure, part.figures, text[begin : figure.start], head),
+        units=_units(figure, part, text[begin : figure.start], head),
         names=names,
         carried={kind: value for kind, value in context.names.items() if kind not in names},
         is_apart=is_apart,
         has_before=has_before,
         is_whole=(not names and not context.is_named) or is_denominator or _WHOLE.search(clause) is not None,
-        measures=frozenset() if is_denominator else measures_of_text(head or clause),
+        measures=frozenset() if is_denominator else _measures(text[begin : figure.start], head or clause, figure),
         seconds=part.seconds or context.seconds,
         is_carried=not part.seconds and not context.is_heading,
     )
+
+
+def _apart(text: str, figure: Written, part: _Part) -> Sequence[Mention]:
+    """The names of the sentence without those that belong to later figures: 49 in all: 44 of a, 11 kWh of it in b."""
+    later = [one for one in part.figures if one.start > figure.start]
+    others = [name for one in later for name in directly_behind(text, one.end, part.names)]
+    mark = _COLON.search(text, figure.end, part.sentence.end)
+    end = part.sentence.end if mark is None or not any(one.start > mark.start() for one in later) else mark.start()
+    return [name for name in part.names if name.end <= end and name not in others]
+
+
+def _measures(before: str, words: str, figure: Written) -> frozenset[str]:
+    """The measures that a figure can be of: 2.5 GPU-hours of waste in 15 h speaks of a run time, too."""
+    spoken = measures_of_text(words)
+    if figure.unit is None or figure.unit.kind is not Kind.SECONDS:
+        return spoken
+    of_time = measures_for(Kind.SECONDS, spoken)
+    return of_time | {"elapsed"} if of_time and _WITHIN.search(before) else of_time
 
 
 def _without(text: str, begin: int, end: int, found: Sequence[Mention]) -> str:
@@ -185,13 +236,15 @@ def _without(text: str, begin: int, end: int, found: Sequence[Mention]) -> str:
     return "".join(piece)
 
 
-def _units(figure: Written, written: Sequence[Written], before: str, head: str) -> Sequence[Unit | None]:
-    """The figure's own unit, else the one in front of it, else none or that of the figure before in the sentence."""
+def _units(figure: Written, part: _Part, before: str, head: str) -> Sequence[Unit | None]:
+    """The figure's own unit, else the one in front of it, else none or one of the sentence so far; in a row of a
+    table, one of its heads."""
     own = figure.unit or _unit_before(before, head)
-    if own is not None or head:
+    if own is not None:
         return (own,)
-    last = next((one.unit for one in reversed(written) if one.end <= figure.start and one.unit is not None), None)
-    return (None,) if last is None else (None, last)
+    before_it = [one.unit for one in part.figures if one.end <= figure.start]
+    others = [_unit_before("", name) for _, _, name in part.sentence.heads] if head else before_it
+    return (None, *dict.fromkeys(unit for unit in others if unit is not None))
 
 
 def _unit_before(words: str, head: str) -> Unit | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chat.checker.facts import Fact
 from chat.checker.names import Named
 from chat.checker.numbers import Written
-from chat.checker.words import is_same_length, is_spoken_of
+from chat.checker.words import is_same_length, is_spoken_of, measures_for
 from chat.model import Figure
 from chat.units import Kind, Unit
 
@@ -79,6 +79,5 @@ def _fits(fact: Fact, said: Said) -> bool:
         ):
             return False
     if fact.unit is not None and fact.unit.kind in _MEASURED:
-        is_time = fact.unit.kind in (Kind.SECONDS, Kind.COUNT)
-        return is_spoken_of(fact.measures, said.measures if is_time else said.measures - {"elapsed"})  # it runs at 87 %
+        return is_spoken_of(fact.measures, measures_for(fact.unit.kind, said.measures))
     return True

@@ -26,6 +26,22 @@ _JOINED = re.compile(r"\s*(?:and|und|et|y|,)?\s*", re.I)
 _MONEY = re.compile(r"(?:€|\$|£|EUR|USD|CHF)\s?$")
 _SIGNIFICANT = 3
 _LONGEST = 30
+_CUT = (1.0, 60.0)  # whole seconds and minutes may be cut, as the pages do it
+_BEYOND, _NEAR = 0.1, 0.02
+_HEDGES = tuple(
+    (re.compile(rf"(?:{words})\s*[*`]*$", re.I), reach)
+    for words, reach in (
+        (r"(?<![a-z])(?:over|more than|above|mehr als|gut|über|plus de|más de|oltre)|超过", (0.0, _BEYOND)),
+        (
+            r"(?<![a-z])(?:under|almost|nearly|less than|below|knapp|fast|unter|presque|moins de|casi|quasi)|近",
+            (0.1, 0.0),
+        ),
+        (
+            r"[~≈]|(?<![a-z])(?:about|around|roughly|approximately|etwa|rund|circa|ca\.|environ|unos|circa)|约",
+            (0.02, 0.02),
+        ),
+    )
+)
 _EXACT = 2e-6  # results have six significant digits
 
 
@@ -38,6 +54,14 @@ class Reading:
 
     def times(self, factor: float) -> Reading:
         return Reading(self.value * factor, self.half * factor)
+
+    def loosely(self, below: float, above: float) -> Reading:
+        """The same, reaching that share of the value further down and up; over 7 reaches to 8, too."""
+        down, up = (self._reach(share) for share in (below, above))
+        return Reading(self.value + (up - down) / 2, (up + down) / 2)
+
+    def _reach(self, share: float) -> float:
+        return max(self.half * (2 if share >= _BEYOND else 1), share * abs(self.value))
 
     def is_of(self, other: float) -> bool:
         """Whether `other`, rounded as this is written, is this."""
@@ -136,7 +160,16 @@ def _readings(match: re.Match[str], unit: Unit | None) -> Iterator[Reading]:
     for whole, decimals in _parts(match["digits"]):
         number = float(f"{whole or '0'}.{decimals or '0'}")
         zeros = 0 if decimals else _free_zeros(whole)
-        yield Reading(sign * number * factor, 0.5 * 10.0 ** (zeros - len(decimals)) * factor)
+        half = 0.5 * 10.0 ** (zeros - len(decimals)) * factor
+        yield Reading(sign * number * factor, half).loosely(*_leeway(match))
+        if unit is not None and unit.kind is Kind.SECONDS and unit.factor in _CUT and not decimals:
+            yield Reading(sign * number * factor + half, half)
+
+
+def _leeway(match: re.Match[str]) -> tuple[float, float]:
+    """How far below and above its number a value may lie that is told as over, nearly or about it."""
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    return next((reach for form, reach in _HEDGES if form.search(before)), (0.0, 0.0))
 
 
 def _is_negative(match: re.Match[str]) -> bool:
@@ -170,8 +203,9 @@ def _joined(text: str, found: list[Written]) -> list[Written]:
     for figure in found:
         last = made[-1] if made else None
         if last is not None and _continues(text, last, figure):
-            both = Reading(last.readings[0].value + figure.readings[0].value, figure.readings[0].half)
-            made[-1] = Written(last.start, figure.end, figure.unit, (both,))
+            value, half = last.readings[0].value + figure.readings[0].value, figure.readings[0].half
+            rounded, cut = Reading(value, half), Reading(value + half, half)  # times are mostly cut
+            made[-1] = Written(last.start, figure.end, figure.unit, (rounded, cut))
         else:
             made.append(figure)
     return made

@@ -19,7 +19,9 @@ _REACH = 400  # characters to either side of a figure, in which its clause is lo
 _TABLE = re.compile(r"\s*\|.*\|\s*$")
 _RULER = re.compile(r"\s*\|?[\s:|-]+\|?\s*$")
 _CLAUSE = re.compile(
-    r"[;()]|,(?!\d)|\s[–—]\s|\b(?:while|whereas|of which|but|während|davon|tandis que|mientras)\b", re.I
+    r"[;()\uff0c\uff1b\uff08\uff09\u3001]|,(?!\d)|\s[–—·]\s|"
+    r"\b(?:while|whereas|of which|but|während|davon|tandis que|mientras)\b",
+    re.I,
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
 _LINK = re.compile(
@@ -27,7 +29,7 @@ _LINK = re.compile(
 )
 _TIMES = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?Z?)?|\b\d{1,2}:\d{2}(?::\d{2})?\b"
-    r"|\b\d{1,2}\.\d{1,2}\.(?:\d{2,4})?|\b\d+-\d{2}:\d{2}:\d{2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}\s?(?:am|pm|Uhr|h\d{2})\b"
+    r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d{4}\b|\d{2}\b|(?=\s+[a-zäöü]|[,;)]))|\b\d+-\d{2}:\d{2}:\d{2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}\s?(?:am|pm|Uhr|h\d{2})\b"
 )
 _MONTH = (
     r"(?:jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|march|märz|mars|april?|avril|may|mai|mayo|june?|juin|"
@@ -41,6 +43,10 @@ _DATES = re.compile(
 _VERSION = re.compile(
     r"\b\d+\.\d+\.\d+(?:\.\d+)?\b|\b(?:version|CUDA|Slurm|Python|PyTorch|driver|NCCL|cuDNN|TensorFlow|JAX|DCGM|"
     r"exit code|XID|signal|top|next|Nr\.|No\.|QOS)\s+v?\d+(?:\.\d+)*",
+    re.I,
+)
+_PERCENTILE = re.compile(
+    r"\b\d{1,2}(?:\.|th|e|º|\.º)?\s*(?=(?:percentile|perzentil|centile|percentil))|\b(?:percentile|perzentil|percentil)\s\d{1,2}\b",
     re.I,
 )
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d{2}\b(?![.,]\d)(?=[.,;)]?(?:\s*$|\s+(?!of)[a-z]{2,}))", re.M)
@@ -66,6 +72,10 @@ class Sentence:
     def head(self, place: int) -> str:
         """The head of the column in which a place lies; empty outside of tables."""
         return next((head for start, end, head in self.heads if start <= place < end), "")
+
+    def label(self, text: str) -> str:
+        """What stands in the first cell of a row of a table; empty outside of tables."""
+        return text[self.heads[0][0] : self.heads[0][1]].strip() if self.heads else ""
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -109,12 +119,14 @@ def _goes_on(text: str, begin: int, end: int) -> bool:
     if _ABBREVIATION.search(text, begin, end - 1):
         return True
     is_ordinal = _ORDINAL.search(text, begin, end) is not None
-    return is_ordinal and re.match(rf"\s+{_MONTH}", text[end : end + 20], re.I) is not None
+    return is_ordinal and re.match(rf"\s+(?:{_MONTH}|perzentil)", text[end : end + 20], re.I) is not None
 
 
 def silent_spans(text: str) -> list[tuple[int, int]]:
     """Where a number is no figure: code, addresses, dates, times, versions, the numbers of a list."""
-    found = [match.span() for form in (_LINK, _TIMES, _DATES, _VERSION, _YEAR) for match in form.finditer(text)]
+    found = [
+        match.span() for form in (_LINK, _TIMES, _DATES, _VERSION, _PERCENTILE, _YEAR) for match in form.finditer(text)
+    ]
     found += [match.span() for match in _CODE.finditer(text) if not _is_figure(match[0].strip("`* "))]
     return found + [match.span() for match in re.finditer(r"^[ \t]*\d{1,2}[.)](?=\s)", text, re.M)]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from chat.units import Kind, unit_at
+from chat.units import Kind, Unit, unit_at
 
 # Measure -> beginnings of words in answers. A key speaks of a measure by its own parts, listed behind.
 _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -16,14 +16,15 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("allocated", "held", "given"),
     ),
     "utilization": (
-        r"util(?:i[sz]ation|i[sz]ed)?|auslastung|ausgelastet|taux d.utilisation|utilizaci[oó]n|utilizzo|利用率|使用率",
+        r"util(?:i[sz]ation|i[sz]ed)?|\w*auslastung|ausgelastet|taux d.utilisation|"
+        r"utilizaci[oó]n|utilizzo|利用率|使用率",
         ("utilization", "util"),
     ),
     "coverage": (
         r"coverage|covered|measured|abdeckung|gemessen\w*|couverture|mesur\w+|cobertura|medid\w+|misurat\w+|覆盖",
         ("coverage", "measured"),
     ),
-    "memory": (r"memory|v?ram|speicher\w*|mémoire|memoria|内存|显存|メモリ", ("memory", "dram")),
+    "memory": (r"memory|v?ram|\w*speicher\w*|mémoire|memoria|内存|显存|メモリ", ("memory", "dram")),
     "cpu": (r"cpus?|cores?|prozessor\w*|kerne", ("cpu", "cpus")),
     "sm": (r"sm", ("sm",)),
     "tensor": (r"tensor\w*", ("tensor",)),
@@ -36,11 +37,11 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "temperature": (r"temperatur\w*|hot|warm|température", ("temperature",)),
     "wait": (r"wait\w*|queu\w+|wart\w+|attend\w*|attente|esper\w+|attes\w+|等待|待ち|ожид\w*", ("wait", "waits")),
     "elapsed": (
-        r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|after|nach|since|seit|depuis|运行",
+        r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|exécution|ejecución|esecuzione|after|nach|since|seit|depuis|运行",
         ("elapsed", "running"),
     ),
     "limit": (r"limits?|threshold|grenz\w+|schwell\w+|limite\w*|seuil|umbral", ("limit", "threshold")),
-    "free": (r"free|available|frei\w*|libres?|disponib\w+|liber[io]|可用|свобод\w*", ("free",)),
+    "free": (r"free|available|frei\w*|libres?|disponib\w+|liber[io]|可用|空闲|свобод\w*", ("free",)),
     "busy": (r"busy|working|beschäftigt|occupé\w*|ocupad\w*", ("busy",)),
     "down": (r"down|ausgefallen|en panne|caíd\w*", ("down",)),
     "drained": (r"drain\w*", ("drained",)),
@@ -48,7 +49,7 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "failed": (r"fail\w*|fehlgeschlagen\w*|échou\w*|fallid\w*|fallit\w*", ("failed",)),
     "share": (r"share|of all|of the total|anteil|part|proporción|quota", ("share",)),
     "median": (r"median\w*|p50|médian\w*|mediana", ("p50",)),
-    "p90": (r"p90|90th percentile|90e centile", ("p90",)),
+    "p90": (r"p90|90(?:th|e|\.)? (?:percentile|centile|perzentil)|percentil 90", ("p90",)),
     "energy": (r"energy|k?wh|energie\w*|énergie|energía", ("energy", "kwh")),
     "cost": (r"costs?|kost\w+|coût\w*|cuesta\w*|prices?", ("amount",)),
 }
@@ -56,6 +57,9 @@ _SPOKEN = {name: re.compile(rf"(?<![A-Za-z])(?:{form})(?![A-Za-z])", re.I) for n
 _OF_PART = {part: name for name, (_, parts) in _MEASURES.items() for part in parts}
 # What may stand for another: a running job waits for nothing, but what is used of a part is measured of it.
 _NEIGHBOURS = {"allocated": {"elapsed"}, "pending": {"wait"}, "wait": {"pending"}, "dram": {"memory"}}
+
+# Said of ratios alone.
+_SHARES = frozenset({"utilization", "share", "sm", "tensor", "occupancy"})
 
 _LAST = (
     r"last|past|previous|preceding|within(?: the last)?|in the last|over the last|letzten?|vergangenen?|derni[eè]re?s?|"
@@ -75,9 +79,11 @@ _NAMED = (
     ),
     (r"(?:last|past|previous) hour|letzten? stunde|dernière heure|última hora", 3600.0),
 )
+_BARE_LENGTH = re.compile(r"(?<![A-Za-z])(?:in|over|during|across|en|sur|durant)\s+(?P<number>\d{1,3})[\s-]", re.I)
 _WEEKS = tuple((re.compile(rf"(?<![A-Za-z])(?:{form})(?![A-Za-z])", re.I), seconds) for form, seconds in _NAMED)
 _MONTHS = re.compile(r"months?|monate?n?|mois|mes(?:es)?|mesi", re.I)
-_MONTH = 2592000.0
+_MONTH, _DAY = 2592000.0, 86400.0
+_GLOSS = re.compile(r"\s*\((?:\d{1,2}|24) (?:days|hours|Tage|Stunden|jours|heures|días|horas)\)")
 
 
 def measures_of_text(clause: str) -> frozenset[str]:
@@ -91,6 +97,17 @@ def measures_of_key(path: str) -> frozenset[str]:
     return frozenset(own.union(*(_NEIGHBOURS.get(name, set()) for name in own)))
 
 
+def measures_for(kind: Kind, spoken: frozenset[str]) -> frozenset[str]:
+    """Of the measures of a clause those that a value of this kind can be of: what is 99 % busy is used at 99 %, and
+    hours at a utilization of 77 % are no utilization."""
+    if kind is Kind.RATIO:
+        kept = spoken - {"elapsed", "busy"}
+        return kept | {"utilization"} if "busy" in spoken else kept
+    if kind is Kind.GPU_HOURS:
+        return spoken - _SHARES - {"elapsed"}
+    return spoken - _SHARES
+
+
 def is_spoken_of(key_measures: frozenset[str], clause_measures: frozenset[str]) -> bool:
     """Whether a field can be what a clause speaks of: they share a measure, or one of them names none."""
     return not key_measures or not clause_measures or bool(key_measures & clause_measures)
@@ -102,10 +119,31 @@ def periods_in(text: str) -> Iterator[tuple[int, int, float]]:
         number = float(match["number"].replace(",", "."))
         if (month := _MONTHS.match(text, match.end())) is not None:
             yield match.start(), month.end(), number * _MONTH
-        elif (found := unit_at(text, match.end())) is not None and found[0].kind is Kind.SECONDS:
+        elif (found := unit_at(text, match.end())) is not None and _is_span(match[0], found[0]):
             yield match.start(), found[1], number * found[0].factor
     for form, seconds in _WEEKS:
-        yield from ((match.start(), match.end(), seconds) for match in form.finditer(text))
+        yield from ((match.start(), _behind_gloss(text, match.end()), seconds) for match in form.finditer(text))
+
+
+def lengths_in(text: str, lengths: Collection[float]) -> Iterator[tuple[int, int, float]]:
+    """Periods told by their length alone, where a result has that length: wasted in 7 days."""
+    for match in _BARE_LENGTH.finditer(text):
+        found = unit_at(text, match.end())
+        seconds = 0.0 if found is None or found[0].kind is not Kind.SECONDS else int(match["number"]) * found[0].factor
+        if found is not None and seconds >= _DAY and any(is_same_length(seconds, one) for one in lengths):
+            yield match.start(), found[1], seconds
+
+
+def _is_span(said: str, unit: Unit) -> bool:
+    """Whether it is a span of time that is looked at: jobs that start within 8 hours say how long they wait."""
+    is_within = said.lower().startswith("within") and "last" not in said.lower()
+    return unit.kind is Kind.SECONDS and (unit.factor >= _DAY or not is_within)
+
+
+def _behind_gloss(text: str, end: int) -> int:
+    """Where a period ends that is said twice: last week (7 days)."""
+    gloss = _GLOSS.match(text, end)
+    return end if gloss is None else gloss.end()
 
 
 def is_same_length(asked: float, seconds: float) -> bool:
