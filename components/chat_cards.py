@@ -221,7 +221,7 @@ def _fact(key: str, value: Any, base: str) -> Any:
 def _table(key: str, rows: Sequence[Mapping[str, Any]], total: int, base: str) -> list[Component]:
     keys = _columns(rows)
     name = name_of(key).words
-    columns = [_column(one, rows) for one in keys]
+    columns = [_column(one, rows, is_leading=one in keys[:1] or (one in _LEADING and one in keys[:2])) for one in keys]
     cells = [[shown(one, row.get(one), base) for one in keys] for row in rows[:MOST_ROWS]]
     part = f"{number(len(cells))} of {count(total, 'row')}" if total > len(cells) else count(total, "row")
     return [
@@ -232,9 +232,12 @@ def _table(key: str, rows: Sequence[Mapping[str, Any]], total: int, base: str) -
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The keys that say most: names first, then numbers in their order; keys without any value are left out."""
+    """The keys that say most: names that tell the rows apart, then numbers; keys without any value are left out."""
     keys = [key for key in rows[0] if any(_is_plain(row.get(key)) for row in rows)]
-    leading = [key for key in _LEADING if key in keys][:2]
+    names = [key for key in _LEADING if key in keys]
+    leading = (
+        [names[0], *(key for key in names[1:] if len({str(row.get(key)) for row in rows}) > 1)][:2] if names else []
+    )
     amounts = [key for key in keys if key not in leading and any(_is_amount(row.get(key)) for row in rows)]
     amounts.sort(key=_rank)
     rest = [key for key in keys if key not in leading and key not in amounts]
@@ -245,7 +248,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _rank(key: str) -> int:
     """What tells most of waste comes first, how much of it was measured last."""
-    if "coverage" in key:
+    if "coverage" in key or "copy" in key:
         return len(_TELLING) + 1
     return next((place for place, words in enumerate(_TELLING) if any(word in key for word in words)), len(_TELLING))
 
@@ -258,8 +261,8 @@ def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
+def _column(key: str, rows: Sequence[Mapping[str, Any]], *, is_leading: bool) -> Column:
     name = name_of(key)
     is_number = name.is_number or any(_is_amount(row.get(key)) for row in rows)
-    place = "main" if key in _LEADING else "value" if is_number else "minor"
+    place = "main" if is_leading else "value" if is_number else "minor"
     return Column(name.words, name.unit, "", is_number, place=place)

@@ -27,7 +27,7 @@ from data.queries.job_series import series_of
 from data.queries.jobs import SORTS
 from data.queries.live import snapshot
 from data.queries.pending import Waiting, waiting
-from data.slurm.job_states import JOB_STATES
+from data.slurm.job_states import JOB_STATES, TERMINAL_STATES
 
 _BUDGET_SECONDS = 5.0
 
@@ -66,6 +66,7 @@ def find_jobs(
     which = Show(show)
     moment_asked = asker.moment(at)
     require_known("job state", one_of(state.upper()), JOB_STATES)
+    _require_in_list(state.upper(), which)
     require_partitions(asker.viewer, asker.sources, one_of(partition), moment_asked)
     _require_sort(sort, which, at)
     filter = JobFilter(one_of(state.upper()), one_of(user), one_of(account), one_of(partition), text)
@@ -93,6 +94,15 @@ def find_jobs(
     }
     more = {"days": str(days)} if which is Show.FINISHED else {}
     return Answer(value, found, page("/jobs", {"show": show, **words, "sort": sort, **more, "at": at}))
+
+
+def _require_in_list(state: str, which: Show) -> None:
+    """Raises BadRequest for a state that no job of the list can have: an empty list would say that there are none."""
+    is_there = {"PENDING": which is Show.PENDING, "RUNNING": which is Show.RUNNING}.get(state)
+    has_ended = state in TERMINAL_STATES - {"REQUEUED"}
+    if is_there is False or (has_ended and which is not Show.FINISHED):
+        lists = "finished" if has_ended else state.lower()
+        raise BadRequest(f"no {which.value} job is {state}", hint=f"Ask with show={lists}.")
 
 
 def job_report(asker: Asker, job_id: JobId, at: At = "") -> Answer:

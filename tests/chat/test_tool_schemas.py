@@ -89,6 +89,8 @@ def test_the_form_for_servers_names_each_tool_once() -> None:
         ("job_report", {"job_id": ["7"]}, "job_id = ['7']: input should be a valid string"),
         ("job_report", {"job_id": "9" * 200}, "job_id = "),
         ("find_jobs", {"limit": 0}, "limit = 0: input should be greater than or equal to 1"),
+        ("find_jobs", {"state": "PENDING"}, "no running job is PENDING"),
+        ("find_jobs", {"state": "timeout", "show": "pending"}, "no pending job is TIMEOUT"),
         ("find_jobs", {"sort": "-beauty"}, "running jobs cannot be sorted by -beauty"),
         ("find_jobs", {"state": "NAPPING"}, "there is no job state NAPPING"),
         ("find_jobs", {"partition": "gup"}, "there is no partition gup"),

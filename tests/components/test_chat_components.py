@@ -175,6 +175,18 @@ def test_of_many_columns_those_of_waste_are_shown() -> None:
     assert heads == ["Wasted", "Idle", "Utilization"]
 
 
+def test_rows_are_led_by_the_name_that_tells_them_apart() -> None:
+    rows = [{"device": f"h001/{place}", "model": "NVIDIA H100", "gpu_utilization_ratio": 0.5} for place in range(3)]
+    value = {"node": "h001", "devices": {"rows_total": 3, "rows_left_out": 0, "rows": rows}}
+    drawn = card(ToolResult("c", "node", {"name": "h001"}, 0.0, value), "/", LIMITS, is_open=True)
+    heads = [text_of(part) for part in parts_of(drawn) if type(part).__name__ == "Th"]
+    mains = [
+        text_of(part) for part in parts_of(drawn) if "main" in str(part.to_plotly_json()["props"].get("data-place", ""))
+    ]
+    assert heads[0] == "Device"
+    assert "H100" not in "".join(mains)
+
+
 def test_a_failed_call_stays_open_with_its_words() -> None:
     html = as_html(
         card(ToolResult("c", "node", {"name": "x"}, 0.1, None, error="There is no node x", hint="See."), "/", LIMITS)
