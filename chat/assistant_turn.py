@@ -9,6 +9,7 @@ from typing import Any
 
 from chat import messages
 from chat.assistant_faults import Fault, Stopped, time_out
+from chat.characters import whole
 from chat.checker import check
 from chat.follow_ups import follow_ups
 from chat.model import Asker, CallEnded, CallStarted, Ended, Event, OnScreen, TextDelta, ToolResult, Turn, Usage
@@ -65,7 +66,7 @@ class AskedTurn:
     def run(self) -> Iterator[Event]:
         """The events up to Ended. Raises Fault and Stopped."""
         self.deadline = time.monotonic() + self.settings.turn_seconds
-        self.said = [{"role": "user", "content": self.question}]
+        self.said = [{"role": "user", "content": whole(self.question)}]
         for step in range(self.settings.steps + 1):
             gathered = yield from self._asked(may_call=step < self.settings.steps)
             calls = self._wanted(gathered)

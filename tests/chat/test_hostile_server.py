@@ -41,6 +41,12 @@ def test_half_characters_are_joined_over_pieces_and_lone_ones_replaced(sources: 
     assert told_in_browser(told).text == told.end.text
 
 
+def test_bytes_of_a_terminal_that_are_no_text_are_asked_as_unknown_characters(sources: Sources) -> None:
+    told = ask([says("Fine.")], sources, question="Why \udcff?")
+    assert told.text == "Fine."
+    assert told.model.received[0].question == "Why \ufffd?"
+
+
 @pytest.mark.parametrize(("text", "half"), [("a\ud83d", "\ud83d"), ("a", ""), ("", ""), ("a\ude00", "")])
 def test_only_a_first_half_at_the_end_waits_for_the_next_piece(text: str, half: str) -> None:
     assert begun(text) == half
