@@ -25,6 +25,7 @@ from identity import Unidentified, is_listed, is_trusted_sender, request_viewer
 from pages._answers import Answers
 from pages._frame import connect_frame
 from pages._http.bundle import ICON, Bundles, serve_bundles
+from pages._http.callbacks import refuse_odd_callbacks
 from pages._http.gate import WARM_UP_KEY, WARM_UP_TOKEN, close_gate
 from pages._http.headers import add_headers
 from pages._http.health import add_health_routes
@@ -96,6 +97,7 @@ def create_app(settings: Settings, sources: Sources | None = None) -> Dash:
     app.layout = functools.partial(_layout, settings)
     app.bundles = serve_bundles(server, prefix, HERE / "assets")
     app.first_view = functools.partial(first_view, functools.partial(_frame, settings))
+    refuse_odd_callbacks(server, prefix, lambda: app.callback_map)
     connect_frame(app)
     add_search(server, prefix)
     add_gpu_line(server, prefix)

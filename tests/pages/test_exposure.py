@@ -21,10 +21,12 @@ from pages._http.refusals import explain_failures
 from settings import ExposureSettings
 from tests.components.snapshots import snapshot
 from tests.pages.test_web_gate import CALLBACK
+from tests.services.viewers import FIRST_DATA
 from tests.services.web import PREFIX, STAFF, USER, open_still, sources_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = ExposureSettings().max_body_bytes
+FIRST: dict[str, Any] = FIRST_DATA
 CALLBACKS = f"{PREFIX}_dash-update-component"
 
 
@@ -125,6 +127,47 @@ def test_no_route_that_changes_anything_takes_a_foreign_page_or_too_much(client:
         assert large.status_code == 413, path
         nobody = client.open(path, method=method, json={})
         assert nobody.status_code == 401, path
+
+
+def asked(path: object = PREFIX, search: object = "", **parts: object) -> dict[str, object]:
+    """The question that every page begins with; a part that is None is left out."""
+    place, query = FIRST["inputs"]
+    inputs = [{**place, "value": path}, {**query, "value": search}]
+    return {name: part for name, part in {**FIRST, "inputs": inputs, **parts}.items() if part is not None}
+
+
+ODD = {
+    "outside the prefix": asked("/"),
+    "no path": asked(3),
+    "no search": asked(search=["a"]),
+    "a list": [],
+    "no output": asked(output=None),
+    "too few inputs": asked(inputs=FIRST["inputs"][:1]),
+    "others' inputs": asked(inputs=[{"id": {"a": 1}, "property": "pathname"}] * 2),
+    "inputs in lists": asked(inputs=[FIRST["inputs"]] * 2),
+    "no inputs": asked(inputs="abc"),
+    "too few outputs": asked(outputs=[]),
+    "state": asked(state=3),
+    "changed": asked(changedPropIds=3),
+}
+
+
+@pytest.mark.parametrize("body", ODD.values(), ids=ODD)
+def test_a_callback_that_no_page_asks_is_no_failure_of_ours(client: FlaskClient, body: object) -> None:
+    assert client.post(CALLBACKS, json=asked(), headers=by(USER)).status_code == 200
+    answer = client.post(CALLBACKS, json=body, headers=by(USER))
+    assert (answer.status_code, answer.get_json()["error"]["code"]) == (400, "odd_callback")
+
+
+def test_json_too_deep_to_be_read_is_no_failure_of_ours(client: FlaskClient) -> None:
+    answer = client.post(CALLBACKS, data="[" * 20_000, headers=by(USER), content_type="application/json")
+    assert answer.status_code == 400
+
+
+def test_a_tab_of_before_an_upgrade_is_told_to_load_again(client: FlaskClient) -> None:
+    answer = client.post(CALLBACKS, json=asked(output="gone.children"), headers=by(USER))
+    assert (answer.status_code, answer.get_json()["error"]["code"]) == (404, "unknown_callback")
+    assert "Load it again" in answer.get_json()["error"]["hint"]
 
 
 def test_who_comes_from_elsewhere_is_logged(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
