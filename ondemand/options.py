@@ -31,7 +31,7 @@ class Options(Section):
         "", description="Address of the Fullwarp server, such as https://fullwarp.example.org."
     )
     token_folder: Path = Field(
-        Path("/var/lib/fullwarp/ondemand"), description="Where the hook leaves each user's token, one file a user."
+        Path("/var/lib/fullwarp-ondemand"), description="Where the hook leaves each user's token, one file a user."
     )
     pages: Annotated[str, AfterValidator(web_address("http", "https"))] = Field(
         "", description="Address of the server's pages for people, for the links to what is not here; empty = none."

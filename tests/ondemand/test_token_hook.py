@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import subprocess
 import time
 
 import pytest
 import requests
 
-from tests.services.passenger import Site
+from tests.services.passenger import ROOT, Site
 
 
 @pytest.fixture
@@ -97,6 +99,57 @@ def test_when_no_token_can_be_made_the_old_one_stays(site: Site) -> None:
     finally:
         site.hook_conf.write_text(conf)
         os.utime(site.token_file)
+
+
+def test_what_a_user_writes_into_the_own_token_ends_nobody_elses(site: Site) -> None:
+    """The user owns the file: the id in it may be that of another's token, and the file as large as a disk."""
+    made = site.hook_conf.read_text().split('CREATE="')[1].split('"')[0].split()
+    others = subprocess.run([*made, "--user", "mallory"], capture_output=True, text=True, check=True).stdout.strip()
+    first = site.token_file.read_text().strip()
+    site.token_file.write_text(f"{others}\n")
+    month_ago = time.time() - 30 * 86400
+    os.truncate(site.token_file, 2**40)
+    os.utime(site.token_file, (month_ago, month_ago))
+    found = site.hook()
+    assert found.returncode == 0, found.stderr
+    second = site.token_file.read_text().strip()
+    assert [status_of(site, token) for token in (others, first, second)] == [200, 401, 200]
+
+
+def test_a_folder_below_one_of_somebody_else_is_not_used(site: Site) -> None:
+    """Who can write the folder above could put a link in its place."""
+    conf = site.hook_conf.read_text()
+    site.hook_conf.write_text(f"{conf}TOKEN_FOLDER={site.home}/tokens\n")
+    try:
+        found = site.hook()
+        assert found.returncode == 1 and "others than root" in found.stderr
+        assert not (site.home / "tokens").exists()
+    finally:
+        site.hook_conf.write_text(conf)
+
+
+def test_its_words_survive_the_shell_at_the_other_end_of_ssh(site: Site) -> None:
+    """ssh joins them with spaces for the shell there."""
+    conf = site.hook_conf.read_text()
+    there = conf.replace('CREATE="', f'CREATE="{site.folder}/ssh ')
+    (site.folder / "ssh").write_text('#!/bin/sh\nexec sh -c "$*"\n')
+    (site.folder / "ssh").chmod(0o755)
+    site.hook_conf.write_text(there)
+    month_ago = time.time() - 30 * 86400
+    os.utime(site.token_file, (month_ago, month_ago))
+    try:
+        found = site.hook()
+        assert found.returncode == 0, found.stderr
+        assert status_of(site, site.token_file.read_text().strip()) == 200
+    finally:
+        site.hook_conf.write_text(conf)
+
+
+def test_without_a_file_of_its_own_it_asks_the_servers_settings(site: Site) -> None:
+    """Those of the terminal would call the server's account a plain user, who makes tokens of its own only."""
+    unit = (ROOT / "deploy" / "systemd" / "fullwarp.service").read_text()
+    program = re.findall(r"^ExecStart=(.*) serve$", unit, re.M)
+    assert program and f'FULLWARP="runuser -u fullwarp -- {program[0]}"' in (site.app / "token-hook").read_text()
 
 
 def test_the_users_themselves_cannot_run_it(site: Site) -> None:
