@@ -63,7 +63,10 @@ class Options(Section):
 
 def read_options(folder: Path) -> Options:
     """Read ondemand.toml beside the app, else /etc/fullwarp/ondemand.toml. Raises SettingsError."""
-    path = next((path for path in (folder / NAME, SYSTEM_FILE) if path.is_file()), None)
+    try:
+        path = next((path for path in (folder / NAME, SYSTEM_FILE) if path.is_file()), None)
+    except PermissionError as err:
+        raise SettingsError(f"{err.filename} cannot be reached", hint="Every user must be able to read it.") from err
     if path is None:
         raise SettingsError(f"there is no {SYSTEM_FILE}", hint="The cluster staff write it: mode and server.")
     if not is_protected(path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from ondemand.options import Mode, Options, read_options
 from ondemand.web import process_user
 from settings import MetricsKind, MetricsSettings, SlurmKind, SlurmSettings
 from tests.ondemand.test_passenger import MIB, get, names_of_others
-from tests.services.passenger import BASE, DIRECT, Site
+from tests.services.passenger import BASE, DIRECT, ROOT, Site
 
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="a settings file counts only if root owns it")
 ASKS = f"""
@@ -26,6 +28,16 @@ sys.path.insert(0, os.getcwd())
 import passenger_wsgi
 found = passenger_wsgi.application.test_client().get("/", environ_overrides={{"SCRIPT_NAME": "{BASE.rstrip("/")}"}})
 sys.stdout.write(found.text)
+"""
+
+READS = """
+import pathlib, sys
+from ondemand import options
+options.SYSTEM_FILE = pathlib.Path(sys.argv[1])
+try:
+    options.read_options(pathlib.Path("/nowhere"))
+except Exception as err:
+    print(repr(err))
 """
 
 
@@ -141,6 +153,27 @@ def test_settings_that_cannot_hold_are_named(tmp_path: Path, text: str, said: st
     with pytest.raises(SettingsError) as found:
         read_options(tmp_path)
     assert said in str(found.value)
+
+
+def test_settings_that_the_user_cannot_reach_are_named(site: Site) -> None:
+    (site.folder / "closed").mkdir(mode=0o700)
+    script = site.folder / "reads.py"
+    script.write_text(READS)
+    found = site.as_user(str(site.app / "bin" / "python"), str(script), str(site.folder / "closed" / "ondemand.toml"))
+    assert found.stdout.startswith("SettingsError") and "closed/ondemand.toml cannot be reached" in found.stdout
+
+
+def test_an_umask_of_root_hides_nothing_from_users(site: Site) -> None:
+    app = site.folder / "hidden"
+    shutil.copytree(ROOT / "deploy" / "ondemand", app, ignore=shutil.ignore_patterns("public", "tmp"))
+    for path in (app, *app.rglob("*")):
+        path.chmod(0o700 if path.is_dir() or path.stat().st_mode & 0o100 else 0o600)
+    python = (site.app / "bin" / "python").read_text().split()[2]
+    words = ["sh", "-c", f"umask 077; exec {app}/install --python {python}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "users cannot" not in done.stderr, done.stderr
+    for path in ("passenger_wsgi.py", "bin/python", "bin/start.py", "dashboard/views/widgets/_fullwarp.html.erb"):
+        assert site.as_user("cat", str(app / path)).returncode == 0, path
 
 
 @only_root
