@@ -26,7 +26,6 @@ http {{
 _LOGIN = """
 auth_basic "site"; auth_basic_user_file {folder}/people;
 set $fullwarp_user $remote_user;
-{more}
 """
 
 
@@ -39,8 +38,9 @@ def nginx(
     if program is None:
         service_missing("nginx is not installed (apt-get install nginx-light)")
     folder.chmod(0o755)
-    more = f'proxy_set_header X-Fullwarp-Secret "{secret}";' if secret else ""
-    (folder / "login.conf").write_text(_LOGIN.format(folder=folder, more=more))
+    if secret:
+        (folder / "fullwarp-secret.conf").write_text(f'proxy_set_header X-Fullwarp-Secret "{secret}";\n')
+    (folder / "login.conf").write_text(_LOGIN.format(folder=folder))
     (folder / "people").write_text("".join(f"{name}:{{PLAIN}}{name}\n" for name in people))
     (folder / "site.conf").write_text(site_of(folder, port, prefix, upstreams))
     (folder / "nginx.conf").write_text(_FRAME.format(folder=folder))
@@ -65,6 +65,7 @@ def site_of(folder: Path, port: int, prefix: str, upstreams: Sequence[str]) -> s
         (r"listen 443 ssl;", f"listen 127.0.0.1:{port};"),
         (r"ssl_certificate\S* \S+;", ""),
         (r"/etc/nginx/fullwarp-login\.conf", f"{folder}/login.conf"),
+        (r"/etc/nginx/fullwarp-secret", f"{folder}/fullwarp-secret"),
         (r"/fullwarp/", prefix),
         (r"rate=50r/s", "rate=5000r/s"),
     ):
