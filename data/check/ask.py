@@ -133,7 +133,7 @@ def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFa
             if isinstance(value, Path) and (
                 name.endswith("key_file") or name.removesuffix("_file") in _secrets(section)
             ):
-                yield safety.FileFacts(f"{section_name}.{name}", value, _mode(value))
+                yield safety.FileFacts(f"{section_name}.{name}", value, _mode(value), reader=_not_reader(value))
 
 
 def holds_secret(settings: Settings) -> bool:
@@ -158,6 +158,16 @@ def _mode(path: Path) -> int | None:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
         return None
+
+
+def _not_reader(path: Path) -> str:
+    """The name of this account where it cannot read the file."""
+    if os.access(path, os.R_OK, effective_ids=True):
+        return ""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def _try(subject: str, ask: Callable[[], T], found: list[Check]) -> T | None:

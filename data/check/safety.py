@@ -16,12 +16,14 @@ SHORT_SECRET = 16
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A file that settings name. `mode` is None when it does not exist or cannot be looked at."""
+    """A file that settings name. `mode` is None when it does not exist or cannot be looked at; `reader` is the account
+    that cannot read it, "" where this one can."""
 
     field: str
     path: Path
     mode: int | None
     holds_secret: bool = True
+    reader: str = ""
 
 
 def identity(
@@ -93,6 +95,9 @@ def files(facts: Iterable[FileFacts]) -> Iterator[Check]:
         named = f"{fact.path} ({fact.field})"
         if fact.mode is None:
             yield Check(SUBJECT, Verdict.PROBLEM, f"{named} is absent or cannot be looked at", ())
+        elif fact.reader:
+            fix = (f"chgrp {fact.reader} {fact.path} && chmod 640 {fact.path}", "or run this as the server's account")
+            yield Check(SUBJECT, Verdict.PROBLEM, f"{named} cannot be read by {fact.reader}", fix)
         elif fact.mode & 0o022 and fact.holds_secret is False:
             yield Check(SUBJECT, Verdict.PROBLEM, f"{named} can be changed by others", (f"chmod go-w {fact.path}",))
         elif fact.mode & 0o007 and fact.holds_secret:

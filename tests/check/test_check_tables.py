@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -295,6 +297,32 @@ def test_file_modes(mode: int | None, holds_secret: bool, part: str) -> None:
     verdicts, text = said(safety.files([safety.FileFacts("x.token_file", Path("/etc/t"), mode, holds_secret)]))
     assert bool(verdicts) is bool(part)
     assert part in text
+
+
+def test_a_secret_that_the_account_cannot_read_is_named_with_the_way_to_it(tmp_path: Path) -> None:
+    """Every request would be refused, and the server would look well."""
+    file = tmp_path / "proxy-secret"
+    file.write_text("x" * 32)
+    file.chmod(0o600)
+    settings = Settings(identity=IdentitySettings(secret_file=file))
+    assert [fact.reader for fact in ask.named_files(settings, None)] == [""]
+    fact = safety.FileFacts("identity.secret_file", file, 0o600, reader="fullwarp")
+    verdicts, text = said(safety.files([fact]))
+    assert verdicts == [Verdict.PROBLEM] and f"chgrp fullwarp {file}" in text
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root alone can be another account")
+def test_what_another_account_cannot_read_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "proxy-secret"
+    file.write_text("x" * 32)
+    file.chmod(0o600)
+    settings = Settings(identity=IdentitySettings(secret_file=file))
+    os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    try:
+        found = [fact.reader for fact in ask.named_files(settings, None)]
+    finally:
+        os.seteuid(0)
+    assert found == ["nobody"]
 
 
 SECRETS = [name for name, field in setting_fields() if field.annotation is SecretStr]
