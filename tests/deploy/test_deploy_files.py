@@ -172,6 +172,19 @@ def test_every_part_of_the_manifest_means_the_same_pods() -> None:
     assert not [one for one in MANIFESTS if one["kind"] == "Secret"]
 
 
+def test_the_upgrade_of_tables_runs_as_a_pod_does_and_is_no_pod_of_the_service() -> None:
+    job = yaml.safe_load((DEPLOY / "kubernetes" / "state-upgrade.yaml").read_text())
+    upgrade = job["spec"]["template"]
+    assert upgrade["metadata"]["labels"] != manifest("Deployment")["spec"]["template"]["metadata"]["labels"]
+    (own,) = upgrade["spec"]["containers"]
+    for name in ("image", "env", "securityContext", "volumeMounts"):
+        assert own[name] == pod_container()[name], name
+    for name in ("securityContext", "automountServiceAccountToken"):
+        assert upgrade["spec"][name] == pod()[name], name
+    shown = subprocess.run([FULLWARP, *own["args"], "--help"], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+
+
 def test_systemd_takes_the_units(tmp_path: Path) -> None:
     for path in (DEPLOY / "systemd").iterdir():
         text = path.read_text().replace("/opt/fullwarp/bin/fullwarp", "/bin/true")
