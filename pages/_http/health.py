@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from flask import Flask, Request, Response, request
 
+from data.errors import SourceError
 from pages._http.gate import unauthorized
 
 METRICS = "api/v1/self/metrics"
@@ -28,8 +29,11 @@ def add_health_routes(
 
     @server.get(f"{prefix}readyz")
     def _readyz() -> Response:
-        if not may_watch(request):
-            return unauthorized(is_api=True)
+        try:
+            if not may_watch(request):
+                return unauthorized(is_api=True)
+        except SourceError:
+            return Response("tokens cannot be looked up now", status=503, mimetype="text/plain")
         ready = is_ready()
         return Response("ready" if ready else "starting", status=200 if ready else 503, mimetype="text/plain")
 

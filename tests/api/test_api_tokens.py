@@ -217,8 +217,12 @@ def test_a_store_that_fails_is_said_without_its_cause(tmp_path: Path) -> None:
     (tmp_path / APPLICATION.file).write_bytes(b"this is no database " * 100)
     settings = settings_for(state=tmp_path)
     client = server_of(settings, replace(open_fakes(), settings=settings)).test_client()
-    answer = client.get(f"{BASE}status", headers={"Authorization": "Bearer fullwarp_" + "0" * 12 + "_" + "a" * 43})
-    assert (answer.status_code, answer.json["error"]["message"]) == (503, "Tokens cannot be looked up now.")
+    token = {"Authorization": "Bearer fullwarp_" + "0" * 12 + "_" + "a" * 43}
+    for path in ("status", "self/metrics"):
+        answer = client.get(f"{BASE}{path}", headers=token)
+        assert (answer.status_code, answer.json["error"]["message"]) == (503, "Tokens cannot be looked up now.")
+    ready = client.get("/warp/readyz", headers=token)
+    assert (ready.status_code, ready.text) == (503, "tokens cannot be looked up now")
 
 
 def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
