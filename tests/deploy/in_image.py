@@ -73,7 +73,7 @@ def main(asked: dict[str, object]) -> dict[str, object]:
         server.kill()
         return {"failed": first + server.stderr.read()[-3000:]}
     health = subprocess.run(list(asked["health"]), **common, check=False)  # type: ignore
-    page = urllib.request.Request("http://127.0.0.1:8050/", headers=dict(asked["headers"]))  # type: ignore
+    page = urllib.request.Request("http://127.0.0.1:8050/fullwarp/", headers=dict(asked["headers"]))  # type: ignore
     with urllib.request.urlopen(page, timeout=20) as answer:
         seen = answer.status, answer.read().decode()
     status = Path(f"/proc/{server.pid}/status").read_text()

@@ -29,6 +29,8 @@ kind = "simulated"
 kind = "simulated"
 [identity]
 secret_file = "{etc}/proxy-secret"
+[serve]
+url_prefix = "/fullwarp/"
 """
 
 
