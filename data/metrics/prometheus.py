@@ -190,11 +190,13 @@ class PrometheusSource:
 
     def _tries(self, span: Span) -> Iterator[tuple[list[Exporter], bool]]:
         """Exporters to read a span with, and whether there are no others: those of now, which are known as a rule,
-        then those of that time."""
+        then those of that time. A span up to now that has none now may have had some when it began."""
         start, end = span.start / 1000.0, span.end / 1000.0
-        is_recent = end > time.time() - _HOUR
-        yield self._with_intervals(self._found.dialects(None, None), end), is_recent
-        if not is_recent:
+        recent = time.time() - _HOUR
+        found = self._with_intervals(self._found.dialects(None, None), end)
+        is_last = start > recent or (end > recent and bool(found))
+        yield found, is_last
+        if not is_last:
             yield self._with_intervals(self._found.dialects(start, end), end), True
 
     def _with_intervals(self, dialects: Sequence[BoundDialect], end: float) -> list[Exporter]:
