@@ -89,5 +89,7 @@ def _database(limits: EngineLimits, pid: int) -> duckdb.DuckDBPyConnection:
     }
     base = duckdb.connect(":memory:", config=config)
     base.execute("SET GLOBAL parquet_metadata_cache = true").complete()
+    # Whatever needs an order asks for it; keeping that of the files costs a tenth of a report.
+    base.execute("SET GLOBAL preserve_insertion_order = false").complete()
     base.execute("SET GLOBAL TimeZone = 'UTC'").complete()
     return base

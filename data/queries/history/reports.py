@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
 from data.errors import BadRequest
@@ -117,7 +117,7 @@ def _shown(query: ReportQuery, found: Summed) -> list[Place]:
     if name == "name":
         places = places[::-1] if query.sort.startswith("-") else places
     elif query.by not in IN_TIME or query.sort != ReportQuery(query.since, query.until).sort:
-        values = {place: _values(query, found.rows[place], found.total).get(name) for place in places}
+        values = {place: _of_place(query, found, place).get(name) for place in places}
         known = [place for place in places if values[place] is not None]
         known.sort(key=lambda place: values[place] or 0.0, reverse=query.sort.startswith("-"))
         places = known + [place for place in places if values[place] is None]
@@ -126,14 +126,21 @@ def _shown(query: ReportQuery, found: Summed) -> list[Place]:
 
 def row_of(query: ReportQuery, found: Summed, place: Place | None, wait: WaitRow | None) -> ReportRow:
     """One group, or all (`place` None)."""
-    sums = found.total if place is None else found.rows[place]
-    values = _values(query, sums, found.total)
-    values |= {name: value for name, value in _wait_values(wait).items() if name in query.columns}
+    sums = _values(query, found.total, found.total) if place is None else _of_place(query, found, place)
+    waits = {name: value for name, value in _wait_values(wait).items() if name in query.columns}
+    values = {**sums, **waits}
     if place is None:
         return ReportRow(None, "All", values)
     return ReportRow(
         place.key, place.label, values, level=place.level, parent=place.parent, about=found.about.get(place, {})
     )
+
+
+def _of_place(query: ReportQuery, found: Summed, place: Place) -> Mapping[str, Value]:
+    """Made once for each place: rows are sorted by them and then shown."""
+    if place not in found.values:
+        found.values[place] = _values(query, found.rows[place], found.total)
+    return found.values[place]
 
 
 def _values(query: ReportQuery, sums: Sums, total: Sums) -> dict[str, Value]:

@@ -13,6 +13,7 @@ from data.queries.history.compiled import named_table
 from data.queries.history.grouping import Place, Sums, add, place_of, places_of, raw_group
 from data.queries.history.groups import SPLIT, Group
 from data.queries.history.measures import WAIT
+from data.queries.history.model import Value
 from data.queries.history.question import Question
 from data.queries.history.relations import DIMENSIONS, KEYS
 
@@ -28,6 +29,7 @@ Raw = Mapping[str, Any]
 class Summed:
     """`raw` are the raw groups that went into a place, `about` what is known of a job; `groups` counts all places.
 
+    `values` are those of rows that were made of the sums already.
     `waits` are the columns of the table WITH_WAITS, where it was made: by raw group and number of GPUs, waits as lists.
     """
 
@@ -36,6 +38,7 @@ class Summed:
     groups: int
     raw: dict[Place, list[Raw]] = field(default_factory=dict)
     about: dict[Place, Raw] = field(default_factory=dict)
+    values: dict[Place, Mapping[str, Value]] = field(default_factory=dict)
     waits: pa.Schema | None = None
 
 
