@@ -46,7 +46,7 @@ def test_nobody_else_is_on_any_page_whether_slurm_hides_them_or_not(
         Direct(options, "alice").job(theirs)
     with slurm_cluster.private_data("jobs,usage,users"):
         for path in ("/", "/cluster", f"/jobs/{theirs}"):
-            app = make_app(lambda: Opened(options, Direct(options, "alice")), Files("a.css", "a.js", "t.js"))
+            app = make_app(lambda: Opened(options, Direct(options, "alice")), Files("a.css", "a.js", "t.js", "ask.js"))
             found = app.test_client().get(path)
             assert found.status_code == (404 if "jobs" in path else 200), found.text
             assert "bob" not in found.text
