@@ -21,7 +21,7 @@ import orjson
 
 from bench.commands import FULLWARP, wait_for_page
 from bench.pages import chromium
-from bench.prometheus_here import free_port
+from tests.services.ports import free_port
 from tests.services.scripted_llm import Received, Reply, delta, scripted_model
 
 AT_ONCE, WORDS, PAUSE = 20, 100, 0.05

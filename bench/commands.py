@@ -10,7 +10,8 @@ from pathlib import Path
 
 import requests
 
-from bench.prometheus_here import free_port
+from tests.services.ports import free_port
+from tests.services.viewers import first_data
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 
@@ -42,20 +43,10 @@ def first_page_seconds() -> float:
 
 def wait_for_page(url: str, until: float) -> None:
     """Wait until the Overview is answered. Raises TimeoutError."""
-    question = {
-        "output": ".._pages_content.children..._pages_store.data..",
-        "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],
-        "inputs": [
-            {"id": "_pages_location", "property": "pathname", "value": "/"},
-            {"id": "_pages_location", "property": "search", "value": ""},
-        ],
-        "changedPropIds": [],
-        "state": [],
-    }
     while time.perf_counter() < until:
         try:
             requests.get(url, timeout=30).raise_for_status()
-            requests.post(f"{url}/_dash-update-component", json=question, timeout=30).raise_for_status()
+            requests.post(f"{url}/_dash-update-component", json=first_data("/"), timeout=30).raise_for_status()
             return
         except requests.ConnectionError:
             time.sleep(0.05)

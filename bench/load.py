@@ -23,7 +23,8 @@ from typing import Any
 import orjson
 
 from bench.commands import FULLWARP
-from bench.prometheus_here import free_port
+from tests.services.ports import free_port
+from tests.services.viewers import first_data
 
 REFRESH_SECONDS = 30.0
 WARM_SECONDS, WARM_REFRESH_SECONDS = 15.0, 3.0
@@ -86,7 +87,7 @@ def under_load(watching: int = 200, going: int = 20, few: int = 10, seconds: flo
 async def _every_page(port: int) -> None:
     """Unmeasured: then each worker has its picture, its last day and its imports."""
     for _ in range(4):
-        asked = [_ask(port, "POST", "/_dash-update-component", _first_data(path), user="staff0") for path in PAGES]
+        asked = [_ask(port, "POST", "/_dash-update-component", first_data(path), user="staff0") for path in PAGES]
         await asyncio.gather(*asked)
 
 
@@ -195,7 +196,7 @@ async def _walk(port: int, user: str, chance: random.Random, until: float, seen:
         status, _ = await _ask(port, "GET", path, user=user)
         seen.note("page", began, status)
         began = time.perf_counter()
-        status, _ = await _ask(port, "POST", "/_dash-update-component", _first_data(path), user=user)
+        status, _ = await _ask(port, "POST", "/_dash-update-component", first_data(path), user=user)
         seen.note(f"data {path}", began, status)
         await asyncio.sleep(chance.uniform(*THINKING_SECONDS))
 
@@ -209,19 +210,6 @@ def _tick(known: list[Report]) -> Report:
         "outputs": [{"id": id, "property": name} for id, name in outputs],
         "inputs": [{"id": part["id"], "property": part["property"], "value": None} for part in one["inputs"]],
         "changedPropIds": ["overview-tick.n_intervals"],
-    }
-
-
-def _first_data(path: str) -> Report:
-    return {
-        "output": ".._pages_content.children..._pages_store.data..",
-        "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],
-        "inputs": [
-            {"id": "_pages_location", "property": "pathname", "value": path},
-            {"id": "_pages_location", "property": "search", "value": ""},
-        ],
-        "changedPropIds": [],
-        "state": [],
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ from data.metrics.registry import SNAPSHOT_METRICS
 from data.model import Window
 from data.simulation import World
 from data.simulation.remote_write import remote_write
+from tests.services.ports import free_port
 
 PAST, AHEAD = timedelta(seconds=90), timedelta(minutes=15)
 
@@ -90,9 +90,3 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
         except requests.RequestException:
             time.sleep(0.1)
     raise TimeoutError("Prometheus did not get ready within 30 s")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -66,7 +66,8 @@ def _behind(note: str, ended: Ended) -> Ended:
     """The end of an answer before whose text a note stands."""
     size = len(note)
     moved = tuple(replace(one, start=one.start + size, end=one.end + size) for one in ended.figures)
-    return replace(ended, text=note + ended.text, figures=moved)
+    untraced = tuple((start + size, end + size) for start, end in ended.untraced)
+    return replace(ended, text=note + ended.text, figures=moved, untraced=untraced)
 
 
 def _with_suggestions(events: Iterator[Event]) -> Iterator[Event]:

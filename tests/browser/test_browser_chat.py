@@ -16,12 +16,12 @@ from tests.browser.test_browser_frame import nothing_serious
 from tests.live.builders import FakeScheduler, make_job
 from tests.pages.chat_app import open_chat, settings_with
 from tests.queries.cluster import nodes, open_fakes
+from tests.services.asking import ENDED, ask
 from tests.services.scripted_llm import End, Received, Reply, calls, delta, fault, says, scripted_model
 from tests.services.web import USER, NoDay, NoVerdicts, Web
 
 Look = Callable[..., Any]
 TEXT = ".fw-chat-turn:last-child [data-part=text]"
-ENDED = ".fw-chat-turn:last-child [data-part=end] > :not(:empty)"
 ENDLESS = Reply([delta("", role="assistant"), delta("So far so good. And ")], end=End.HANG)
 NASTY = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1))"
 
@@ -55,14 +55,6 @@ def opened(seen: Any, web: Web, path: str = "") -> Page:
     page.click("#ask")
     page.wait_for_selector(".fw-chat-field")
     return page
-
-
-def ask(page: Page, question: str) -> None:
-    before = page.locator(".fw-chat-turn").count()
-    page.fill(".fw-chat-field", question)
-    page.keyboard.press("Enter")
-    expect(page.locator(".fw-chat-turn")).to_have_count(before + 1)
-    page.wait_for_selector(ENDED)
 
 
 def set_off(page: Page, question: str) -> None:

@@ -36,6 +36,7 @@ from data.state.tokens import TokenRole, create_token, revoke_token
 from settings import StateSettings
 from tests.chat.small_cluster import as_asker
 from tests.queries.cluster import ALICE, STAFF, secrets_in
+from tests.services.ports import free_port
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 STAFF_USER = "sam"
@@ -151,9 +152,7 @@ class Listening:
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     folder = tmp_path_factory.mktemp("mcp")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     settings = folder / "fullwarp.toml"
     settings.write_text(
         f"""

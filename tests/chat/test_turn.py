@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import pytest
 
-from chat.model import Asker, CallEnded, Ended, Event, Failed, OnScreen
+from chat.model import Asker, CallEnded, Ended, Event, Failed, Figure, OnScreen
 from chat.model_server import ModelServer
-from chat.turn import turn
+from chat.turn import _behind, turn
 from data.sources import Sources
 from settings import ChatSettings
 from tests.chat.small_cluster import as_asker
 from tests.queries.cluster import ALICE, STAFF, secrets_in
+from tests.services.ports import free_port
 from tests.services.scripted_llm import ScriptedModel, calls, fault, in_order, says, scripted_model
 
 NOTHING = OnScreen()
@@ -35,9 +35,7 @@ def tools(events: list[Event]) -> list[str]:
 @pytest.fixture
 def dead() -> ModelServer:
     """A port at which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     return server_at(f"http://127.0.0.1:{port}/v1")
 
 
@@ -75,6 +73,13 @@ def test_with_the_server_down_what_is_named_is_still_answered(sources: Sources, 
     assert last.text.startswith("The model server does not answer. ") and "Job 7 of alice" in last.text
     assert all(last.text[one.start : one.end].strip() for one in last.figures) and last.figures
     assert {last.text[one.start : one.end][:1].isdigit() for one in last.figures} == {True}
+
+
+def test_behind_a_note_every_mark_stands_where_its_words_are() -> None:
+    ended = Ended("It used 5 GPUs.", (Figure(8, 9),), ((0, 15),))
+    moved = _behind("Down. ", ended)
+    assert [moved.text[one.start : one.end] for one in moved.figures] == ["5"]
+    assert [moved.text[start:end] for start, end in moved.untraced] == ["It used 5 GPUs."]
 
 
 def test_with_the_server_down_a_question_that_names_nothing_is_kept_for_later(

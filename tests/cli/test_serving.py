@@ -19,7 +19,8 @@ import pytest
 
 from data.errors import SettingsError
 from terminal.serving import require_free, url_of
-from tests.services.viewers import FIRST_DATA
+from tests.services.ports import free_port
+from tests.services.viewers import first_data
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -36,12 +37,6 @@ class OverSocket(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(60)
         self.sock.connect(str(self.path))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -87,7 +82,7 @@ def test_32_first_requests_at_once_are_all_answered(tmp_path: Path) -> None:
     def first(number: int) -> tuple[int, str]:
         path = paths[number % 4]
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        return ask(connection, path, FIRST_DATA if path == paths[3] else None)
+        return ask(connection, path, first_data("/") if path == paths[3] else None)
 
     with started("demo", "--bind", f"127.0.0.1:{port}", folder=tmp_path):
         with ThreadPoolExecutor(32) as pool:

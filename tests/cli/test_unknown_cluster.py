@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.services.ports import free_port
+
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Path:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     path = tmp_path / "fullwarp.toml"
     path.write_text(
         '[identity]\nkind = "unix"\nstaff_users = ["root"]\n[cache]\nkind = "memory"\n[metrics]\nkind = "none"\n'

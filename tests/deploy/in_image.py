@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -28,6 +29,12 @@ def mount(source: str, target: str, kind: str | None = None, flags: int = 0, opt
         raise OSError(ctypes.get_errno(), f"mount {target}: {os.strerror(ctypes.get_errno())}")
 
 
+def closed_to_others(place: Path) -> Path | None:
+    """The outermost folder on the way that nobody else may enter, such as a home; None where all are open."""
+    above = reversed(place.parents)
+    return next((folder for folder in above if not folder.stat().st_mode & stat.S_IXOTH), None)
+
+
 def read_only(python: str, tree: str) -> None:
     """The tree and the interpreter stay; the rest is read-only, and /tmp is new."""
     mount("none", "/", flags=MS_REC | MS_PRIVATE)
@@ -36,8 +43,8 @@ def read_only(python: str, tree: str) -> None:
     for name, place in (("tree", tree), ("python", python)):
         Path(kept, name).mkdir()
         mount(place, f"{kept}/{name}", flags=MS_BIND)
-    if python.startswith("/root/"):
-        mount("tmpfs", "/root", "tmpfs", options="mode=755")
+    if (closed := closed_to_others(Path(python))) is not None:
+        mount("tmpfs", str(closed), "tmpfs", options="mode=755")
         Path(python).mkdir(parents=True)
         mount(f"{kept}/python", python, flags=MS_BIND)
     mount("tmpfs", "/tmp", "tmpfs", options="mode=1777,size=64m")

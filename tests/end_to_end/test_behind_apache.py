@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import subprocess
@@ -15,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_serving import SECRET, free_port, started
+from tests.cli.test_serving import SECRET, started
 from tests.conftest import service_missing
-from tests.services.viewers import FIRST_DATA, Answer, ask, basic
+from tests.services.ports import free_port
+from tests.services.viewers import Answer, ask, basic, first_data
 
 HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "run-behind-a-proxy.md"
 PREFIX = "/fullwarp/"
-BELOW = json.loads(json.dumps(FIRST_DATA).replace('"/"', f'"{PREFIX}"'))
+BELOW = first_data(PREFIX)
 MODULES = "mpm_event authn_core authn_file authz_core authz_user auth_basic proxy proxy_http headers"
 FRAME = """
 ServerRoot {folder}

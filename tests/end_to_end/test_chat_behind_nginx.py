@@ -16,7 +16,7 @@ import pytest
 
 from pages._chat_routes import HEADER, HEADER_VALUE
 from tests.services.nginx import nginx
-from tests.services.prometheus import _free_port
+from tests.services.ports import free_port
 from tests.services.scripted_llm import End, Received, Reply, ScriptedModel, delta, says, scripted_model
 from tests.services.viewers import basic
 from tests.services.whole_site import FULLWARP
@@ -48,7 +48,7 @@ def events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def chat_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatSite]:
-    folder, inner, outer = tmp_path_factory.mktemp("chat-site"), _free_port(), _free_port()
+    folder, inner, outer = tmp_path_factory.mktemp("chat-site"), free_port(), free_port()
     (folder / "nginx").mkdir()
     replies: list[Reply] = []
 

@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from data.errors import SettingsError
 from data.filelock import try_file_lock
 from data.model import Device, Gpu, GpuState
 from data.private import default_folder
+from tests.services.ports import free_port
 
 
 @pytest.fixture(params=["memory", "files", "redis"])
@@ -142,9 +142,7 @@ def test_a_folder_that_vanishes_is_a_fault_and_no_crash(tmp_path):
 
 
 def test_a_redis_that_does_not_answer_leaves_each_process_to_itself():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     cache = SharedRedis(f"redis://127.0.0.1:{port}/0", timeout_seconds=0.3)
     cache.set("key", b"value")
     assert cache.get("key") == b"value"

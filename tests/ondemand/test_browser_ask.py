@@ -16,10 +16,10 @@ from pages._chat_desk import AnyModel
 from pages._chat_routes import KEY
 from tests.ondemand.test_browser import SCROLLERS, Open, serious
 from tests.ondemand.test_browser import opened as opened
+from tests.services.asking import ENDED, ask
 from tests.services.passenger import Site
 
 LAST = ".fw-chat-turn:last-child"
-ENDED = f"{LAST} [data-part=end] > :not(:empty)"
 NASTY = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) <script>alert(2)</script>"
 HIDDEN = "hidden => Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })"
 
@@ -28,14 +28,6 @@ HIDDEN = "hidden => Object.defineProperty(document, 'hidden', { value: hidden, c
 def site(ondemand_site: Site) -> Iterator[Site]:
     yield ondemand_site
     ondemand_site.central.server.config[KEY].answer = AnyModel()
-
-
-def ask(page: Page, question: str) -> None:
-    before = page.locator(".fw-chat-turn").count()
-    page.fill(".fw-chat-field", question)
-    page.keyboard.press("Enter")
-    expect(page.locator(".fw-chat-turn")).to_have_count(before + 1)
-    page.wait_for_selector(ENDED)
 
 
 def begun(opened: Open, **how: Any) -> Page:

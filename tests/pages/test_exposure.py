@@ -21,12 +21,12 @@ from pages._http.refusals import explain_failures
 from settings import ExposureSettings
 from tests.components.snapshots import snapshot
 from tests.pages.test_web_gate import CALLBACK
-from tests.services.viewers import FIRST_DATA
+from tests.services.viewers import first_data
 from tests.services.web import PREFIX, STAFF, USER, open_still, sources_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = ExposureSettings().max_body_bytes
-FIRST: dict[str, Any] = FIRST_DATA
+FIRST = first_data("/")
 CALLBACKS = f"{PREFIX}_dash-update-component"
 
 

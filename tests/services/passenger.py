@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -36,6 +35,7 @@ from settings import CacheSettings
 from tests.api.conftest import COLLECTED, server_of, settings_for
 from tests.conftest import service_missing
 from tests.queries.history.attempts import MONDAY, Attempt, write
+from tests.services.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/pun/sys/fullwarp/"
@@ -333,7 +333,7 @@ class _apache:
 
     def __enter__(self) -> str:
         (self.folder / "empty").mkdir(parents=True)
-        port = _free_port()
+        port = free_port()
         text = APACHE.format(folder=self.folder, app=self.app, user=self.user, port=port)
         (self.folder / "httpd.conf").write_text(text)
         for path in (self.folder, *self.folder.iterdir()):
@@ -361,13 +361,6 @@ class _apache:
                 with suppress(psutil.NoSuchProcess):
                     one.kill()
                     one.wait(5)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _wait_for(port: int, folder: Path) -> None:

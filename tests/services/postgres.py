@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import service_missing
+from tests.services.ports import free_port
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 
@@ -27,7 +28,7 @@ def postgres_port() -> Iterator[int]:
         service_missing("postgresql is not installed")
     user = _user()
     folder = Path(tempfile.mkdtemp(prefix="fullwarp-pg-"))
-    data, port = folder / "data", _free_port()
+    data, port = folder / "data", free_port()
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
     _run(user, "initdb", "-D", str(data), "-U", "fullwarp", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
@@ -64,12 +65,6 @@ def _run(user: pwd.struct_passwd | None, program: str, *arguments: str) -> None:
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/", **_as(user), check=False)
     if found.returncode:
         service_missing(f"{program}: {found.stderr[-300:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import shutil
-import socket
 import struct
 import subprocess
 import time
@@ -15,6 +14,7 @@ import cramjam
 import pytest
 
 from tests.conftest import service_missing
+from tests.services.ports import free_port
 
 STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
 """The value that Prometheus writes when a series has ended."""
@@ -73,7 +73,7 @@ def prometheus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prom
     if binary is None:
         service_missing("prometheus is not installed (apt-get install prometheus)")
     folder = tmp_path_factory.mktemp("prometheus")
-    port = _free_port()
+    port = free_port()
     (folder / "prometheus.yml").write_text(_CONFIG)
     process = _start(binary, folder, port)
     try:
@@ -118,13 +118,6 @@ def _wait_ready(port: int, process: subprocess.Popen[bytes], folder: Path) -> No
             connection.close()
         time.sleep(0.1)
     service_missing(f"prometheus did not get ready: {(folder / 'log').read_text()[-500:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def _varint(number: int) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import service_missing
+from tests.services.ports import free_port
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +20,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     program = shutil.which("redis-server")
     if program is None:
         service_missing("redis-server is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     folder = tmp_path_factory.mktemp("redis")
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -13,16 +13,19 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-FIRST_DATA = {
-    "output": ".._pages_content.children..._pages_store.data..",
-    "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],
-    "inputs": [
-        {"id": "_pages_location", "property": "pathname", "value": "/"},
-        {"id": "_pages_location", "property": "search", "value": ""},
-    ],
-    "changedPropIds": [],
-    "state": [],
-}
+
+def first_data(path: str) -> dict[str, Any]:
+    """What the browser asks for to fill the page at a path."""
+    return {
+        "output": ".._pages_content.children..._pages_store.data..",
+        "outputs": [{"id": "_pages_content", "property": "children"}, {"id": "_pages_store", "property": "data"}],
+        "inputs": [
+            {"id": "_pages_location", "property": "pathname", "value": path},
+            {"id": "_pages_location", "property": "search", "value": ""},
+        ],
+        "changedPropIds": [],
+        "state": [],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Viewers:
         while not self._over.is_set():
             path = self.paths[turn % len(self.paths)]
             turn += 1
-            body = self._first_data() if path == "_dash-update-component" else None
+            body = first_data(self.prefix) if path == "_dash-update-component" else None
             try:
                 answer = ask(self.port, self.prefix + path, body, **self.headers)
             except OSError as err:
@@ -120,7 +123,3 @@ class Viewers:
             if complaint := self.check(path, answer):
                 self.complaints.append(f"{path}: {complaint}")
             time.sleep(self.pause)
-
-    def _first_data(self) -> dict[str, Any]:
-        place, search = FIRST_DATA["inputs"]  # type: ignore[misc]
-        return {**FIRST_DATA, "inputs": [{**place, "value": self.prefix}, search]}

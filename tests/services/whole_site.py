@@ -24,7 +24,8 @@ from settings import StateSettings
 from tests.live.test_wire import ManyNodes, fill
 from tests.services.fault_proxy import FaultProxy
 from tests.services.nginx import nginx
-from tests.services.prometheus import PrometheusServer, _free_port
+from tests.services.ports import free_port
+from tests.services.prometheus import PrometheusServer
 from tests.services.relay import Relay
 from tests.services.viewers import Answer, Viewers, ask, basic
 
@@ -229,9 +230,9 @@ def whole_site(
         slurmrestd = stack.enter_context(RecentJobs(reference / "data" / "slurmrestd" / "25.11" / "0.0.44", NODES))
         site = WholeSite(
             folder,
-            _free_port(),
+            free_port(),
             folder / "fullwarp.sock",
-            _free_port(),
+            free_port(),
             stack.enter_context(FaultProxy("127.0.0.1", slurmrestd.port)),
             stack.enter_context(FaultProxy("127.0.0.1", prometheus_server.port)),
             stack.enter_context(Relay(int(redis_url.rsplit(":", 1)[1].split("/")[0]))),
