@@ -16,6 +16,7 @@ from data.errors import CannotKnow, SettingsError
 from data.history.engine import EngineLimits, HistoryEngine
 from data.join import SignalLimits
 from data.live import LiveCluster
+from data.live.cluster import Told, tell_nobody
 from data.live.picture import Origin
 from data.live.recorded import Recorded, Recorder, nothing_recorded
 from data.model import (
@@ -122,9 +123,7 @@ class NoMetrics:
         raise CannotKnow("No metrics server is set", hint="Set metrics.kind and metrics.url.")
 
 
-def open_sources(
-    settings: Settings, *, clock: Clock | None = None, refreshed: Callable[[float, bool], None] | None = None
-) -> Sources:
+def open_sources(settings: Settings, *, clock: Clock | None = None, refreshed: Told = tell_nobody) -> Sources:
     """Open what the settings name; talks to no server yet. SettingsError when a setting cannot work.
 
     `refreshed` is told of each refresh of the live picture: its seconds, and whether it made one.
@@ -141,7 +140,7 @@ def open_sources(
         origin=_origin(settings, scheduler, metrics),
         key=_key(settings),
         recorder=_recorder(settings),
-        refreshed=refreshed or (lambda seconds, made: None),
+        refreshed=refreshed,
     )
     return Sources(
         settings, scheduler, metrics, live, clock, engine=_engine(settings), demo_history=_demo_history(settings, clock)

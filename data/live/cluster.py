@@ -29,7 +29,7 @@ _ACCOUNTS_PATIENCE_SECONDS = 5.0
 Told = Callable[[float, bool], None]
 
 
-def _nobody(seconds: float, made: bool) -> None:
+def tell_nobody(seconds: float, made: bool) -> None:
     """Nobody is told of a refresh."""
 
 
@@ -56,7 +56,7 @@ class LiveCluster:
         key: str = "live",
         patience_seconds: float = 3.0,
         recorder: Recorder = nothing_recorded,
-        refreshed: Told = _nobody,
+        refreshed: Told = tell_nobody,
     ) -> None:
         self._scheduler, self._metrics, self._cache, self._clock = scheduler, metrics, cache, clock
         self._refresh, self._limits, self._patience = timedelta(seconds=refresh_seconds), limits, patience_seconds
