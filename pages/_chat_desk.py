@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from chat.model import Asker, Event, Failed, OnScreen, Turn
@@ -122,12 +123,19 @@ class Desk:
                 self.keeping.used(settings, user, asker.now, used.prompt_tokens, used.completion_tokens)
             is_kept = self.keeping.keep(settings, user, question.conversation, telling.kept(), question.replaces)
             telling.finish(is_kept=is_kept, is_lost=not is_kept and self.keeping.is_kept(settings))
-            self.keeping.clean(settings, asker.now)
         except Exception:
             log.exception("the end of a turn of the assistant failed")
         finally:
             out.end()
             self.leave()
+        self._clean(settings, asker.now)
+
+    def _clean(self, settings: Settings, now: datetime) -> None:
+        """Forget what is too old; nobody waits for it."""
+        try:
+            self.keeping.clean(settings, now)
+        except Exception:
+            log.exception("old conversations with the assistant cannot be forgotten")
 
 
 def _telling(asker: Asker, question: Question, base: str, out: Log) -> Telling:

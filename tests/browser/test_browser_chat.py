@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from configuration.chat import Delivery
 from data.sources import Sources
+from pages._chat_log import MemoryLog
 from pages._request import backing
 from tests.browser.test_browser_frame import nothing_serious
 from tests.live.builders import FakeScheduler, make_job
@@ -197,6 +199,26 @@ def test_a_fault_is_one_line_and_the_question_stays(
         page.click("[data-chat-act=retry]")
         expect(page.locator(TEXT)).to_have_text("It works again.")
         expect(page.locator(".fw-chat-turn")).to_have_count(1)
+
+
+def test_what_is_asked_at_the_end_of_an_answer_is_asked(
+    talking: Web, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closes, may_close = MemoryLog.end, threading.Event()
+
+    def closes_late(log: MemoryLog) -> None:
+        may_close.wait(60.0)
+        closes(log)
+
+    monkeypatch.setattr(MemoryLog, "end", closes_late)
+    page = opened(look(), talking)
+    ask(page, "Is it idle?")
+    page.click("[data-part=end] .fw-chat-suggestion >> nth=0")
+    try:
+        expect(page.locator(".fw-chat-turn")).to_have_count(2)
+        page.wait_for_selector(ENDED)
+    finally:
+        may_close.set()
 
 
 def test_an_edited_question_takes_the_place_of_the_old_one(talking: Web, look: Look) -> None:

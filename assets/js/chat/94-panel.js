@@ -67,7 +67,11 @@
     place("log").scrollTop = place("log").scrollHeight;
   }
 
-  function ended(event) { past.push({ question: busy.text, text: event.said }); }
+  // The next question may follow at once: the line stays open a little longer than the answer lasts.
+  function ended(event) {
+    past.push({ question: busy.text, text: event.said });
+    leave();
+  }
 
   // Whatever happened, the question is still there: in the field, or in its turn with a way to ask again.
   function over(mine, error) {
