@@ -35,10 +35,20 @@ def request_viewer(
     if settings.kind is IdentityKind.UNIX:
         return unix_viewer(settings, associations)
     _trust_sender(environ, settings)
+    return make_viewer(_named(environ, settings), settings, associations, proxy_groups=_header_groups(environ, settings))
+
+
+def _named(environ: Mapping[str, object], settings: IdentitySettings) -> str:
+    """The user whom the header names, without the domain where one is set."""
     user = _header(environ, settings.user_header)
     if not NAME.fullmatch(user):
         raise Unidentified(f"{settings.user_header} is missing, empty or not one user name")
-    return make_viewer(user, settings, associations, proxy_groups=_header_groups(environ, settings))
+    if not settings.strip_domain:
+        return user
+    name, _, domain = user.partition("@")
+    if domain.lower() != settings.strip_domain.lower():
+        raise Unidentified(f"{settings.user_header} names nobody of identity.strip_domain, {settings.strip_domain}")
+    return name
 
 
 def unix_viewer(settings: IdentitySettings, associations: Iterable[Association] = ()) -> Viewer:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 import identity
 from data.model import Association, Role
@@ -77,6 +78,46 @@ def test_nobody_else_names_a_user(environ: dict[str, object]) -> None:
     with pytest.raises(Unidentified) as refused:
         request_viewer(environ, header_settings())
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("domain", "sent", "user"),
+    [
+        ("site.edu", "alice@site.edu", "alice"),
+        ("Site.EDU", "Alice@SITE.edu", "Alice"),
+        ("site.edu", "alice+lab@site.edu", "alice+lab"),
+        ("", "alice@site.edu", "alice@site.edu"),
+    ],
+)
+def test_the_domain_that_is_set_is_taken_off_the_name(domain: str, sent: str, user: str) -> None:
+    viewer = request_viewer(request(sent), header_settings(strip_domain=domain), [coordinator(user, "ml")])
+    assert (viewer.user, viewer.accounts) == (user, {"ml"})
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "alice",
+        "alice@other.edu",
+        "alice@evil-site.edu",
+        "alice@dept.site.edu",
+        "alice@site.edu.evil.com",
+        "alice@siteXedu",
+        "alice@evil.com@site.edu",
+        "alice@site.edu@site.edu",
+        "alice@",
+        "@site.edu",
+    ],
+)
+def test_a_name_of_another_domain_or_of_none_is_nobody(sent: str) -> None:
+    with pytest.raises(Unidentified):
+        request_viewer(request(sent), header_settings(strip_domain="site.edu"))
+
+
+@pytest.mark.parametrize("domain", ["@site.edu", "*", ".edu", "site.edu ", "a.edu,b.edu"])
+def test_only_one_whole_domain_can_be_taken_off(domain: str) -> None:
+    with pytest.raises(ValidationError):
+        header_settings(strip_domain=domain)
 
 
 def test_the_peer_counts_and_not_what_it_forwards() -> None:
