@@ -35,7 +35,8 @@ def request_viewer(
     if settings.kind is IdentityKind.UNIX:
         return unix_viewer(settings, associations)
     _trust_sender(environ, settings)
-    return make_viewer(_named(environ, settings), settings, associations, proxy_groups=_header_groups(environ, settings))
+    groups = _header_groups(environ, settings)
+    return make_viewer(_named(environ, settings), settings, associations, proxy_groups=groups)
 
 
 def _named(environ: Mapping[str, object], settings: IdentitySettings) -> str:
@@ -43,11 +44,11 @@ def _named(environ: Mapping[str, object], settings: IdentitySettings) -> str:
     user = _header(environ, settings.user_header)
     if not NAME.fullmatch(user):
         raise Unidentified(f"{settings.user_header} is missing, empty or not one user name")
-    if not settings.strip_domain:
+    if not settings.user_domain:
         return user
     name, _, domain = user.partition("@")
-    if domain.lower() != settings.strip_domain.lower():
-        raise Unidentified(f"{settings.user_header} names nobody of identity.strip_domain, {settings.strip_domain}")
+    if domain.lower() != settings.user_domain.lower():
+        raise Unidentified(f"{settings.user_header} names nobody of {settings.user_domain} (identity.user_domain)")
     return name
 
 

@@ -23,7 +23,7 @@ class IdentitySettings(Section):
         IdentityKind.HEADER, description="Where the viewer's name comes from: header, unix or demo."
     )
     user_header: HeaderName = Field("X-Remote-User", description="Header in which the trusted proxy names the user.")
-    strip_domain: str = Field(
+    user_domain: str = Field(
         "",
         pattern=r"^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*)?$",
         description="Domain that is taken off every name in user_header: with site.edu, alice@site.edu is the user "

@@ -90,7 +90,7 @@ def test_nobody_else_names_a_user(environ: dict[str, object]) -> None:
     ],
 )
 def test_the_domain_that_is_set_is_taken_off_the_name(domain: str, sent: str, user: str) -> None:
-    viewer = request_viewer(request(sent), header_settings(strip_domain=domain), [coordinator(user, "ml")])
+    viewer = request_viewer(request(sent), header_settings(user_domain=domain), [coordinator(user, "ml")])
     assert (viewer.user, viewer.accounts) == (user, {"ml"})
 
 
@@ -111,13 +111,13 @@ def test_the_domain_that_is_set_is_taken_off_the_name(domain: str, sent: str, us
 )
 def test_a_name_of_another_domain_or_of_none_is_nobody(sent: str) -> None:
     with pytest.raises(Unidentified):
-        request_viewer(request(sent), header_settings(strip_domain="site.edu"))
+        request_viewer(request(sent), header_settings(user_domain="site.edu"))
 
 
 @pytest.mark.parametrize("domain", ["@site.edu", "*", ".edu", "site.edu ", "a.edu,b.edu"])
 def test_only_one_whole_domain_can_be_taken_off(domain: str) -> None:
     with pytest.raises(ValidationError):
-        header_settings(strip_domain=domain)
+        header_settings(user_domain=domain)
 
 
 def test_the_peer_counts_and_not_what_it_forwards() -> None:
