@@ -198,7 +198,7 @@ def _before_pages(server: Flask, settings: Settings) -> None:
     limit_bodies(server, settings.exposure.max_body_bytes)
     close_gate(server, prefix, functools.partial(_viewer_of, settings, bearers, backing(server)))
     require_own_origin(server, settings.exposure.origins, bearers.is_sent)
-    rates = Rates(settings.exposure.requests_per_minute, settings.serve.workers, _redis_url(settings), name="pages")
+    rates = Rates(settings.exposure.requests_per_minute, settings.serve.workers, settings.cache, name="pages")
     limit_rates(server, prefix, rates.wait_seconds)
     _add_health(server, settings, bearers)
 
@@ -246,13 +246,8 @@ def _add_api(server: Flask, settings: Settings) -> None:
     from api.routes import Standing, add_api
 
     own = backing(server)
-    rates = Rates(settings.api.requests_per_minute, settings.serve.workers, _redis_url(settings))
+    rates = Rates(settings.api.requests_per_minute, settings.serve.workers, settings.cache)
     add_api(server, Standing(settings.serve.url_prefix, product_version(), rates, lambda: own.sources))
-
-
-def _redis_url(settings: Settings) -> str:
-    """Where several hosts count together; empty = each worker for itself."""
-    return settings.cache.redis_url.get_secret_value() if settings.cache.kind == "redis" else ""
 
 
 def _layout(settings: Settings) -> Component:

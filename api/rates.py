@@ -7,7 +7,10 @@ import math
 import threading
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from data.breaker import Breaker
+from settings import CacheSettings
 
 if TYPE_CHECKING:
     from limits.strategies import FixedWindowRateLimiter
@@ -17,24 +20,34 @@ log = logging.getLogger(__name__)
 
 class Rates:
     """Counts from the first request on, so that nothing runs before a fork. `per_minute` 0 = no limit; counts of
-    another `name` are counts apart."""
+    another `name` are counts apart. Workers count together where `cache` is Redis."""
 
-    def __init__(self, per_minute: int, workers: int, redis_url: str = "", *, name: str = "api") -> None:
-        self._name = name
-        self._per_minute = per_minute if redis_url else math.ceil(per_minute / max(1, workers))
-        self._url = redis_url or "memory://"
+    def __init__(self, per_minute: int, workers: int, cache: CacheSettings | None = None, *, name: str = "api") -> None:
+        self._name, self._cache = name, cache or CacheSettings()
+        is_shared = self._cache.kind == "redis"
+        self._per_minute = per_minute if is_shared else math.ceil(per_minute / max(1, workers))
         self._lock = threading.Lock()
+        self._breaker = Breaker()
 
     @cached_property
     def _limiter(self) -> FixedWindowRateLimiter:
         from limits.storage import storage_from_string
         from limits.strategies import FixedWindowRateLimiter
 
-        return FixedWindowRateLimiter(storage_from_string(self._url))
+        url, options = self._place()
+        return FixedWindowRateLimiter(storage_from_string(url, **options))
+
+    def _place(self) -> tuple[str, dict[str, Any]]:
+        """The storage and its options."""
+        if self._cache.kind != "redis":
+            return "memory://", {}
+        from data.shared_redis import patience, redis_address
+
+        return redis_address(self._cache), patience()
 
     def wait_seconds(self, user: str) -> int:
         """0 = go on; else how long until the user may ask again. A store that does not answer stops nobody."""
-        if not self._per_minute:
+        if not self._per_minute or not self._breaker.may_try():
             return 0
         from limits import RateLimitItemPerMinute
 
@@ -42,9 +55,11 @@ class Rates:
         with self._lock:
             limiter = self._limiter
         try:
-            if limiter.hit(item, self._name, user):
-                return 0
-            return max(1, math.ceil(limiter.get_window_stats(item, self._name, user).reset_time - time.time()))
+            is_early = limiter.hit(item, self._name, user)
+            until = 0.0 if is_early else limiter.get_window_stats(item, self._name, user).reset_time
         except limiter.storage.base_exceptions as err:
+            self._breaker.failed()
             log.warning("requests are not counted: %s", err)
             return 0
+        self._breaker.answered()
+        return 0 if is_early else max(1, math.ceil(until - time.time()))

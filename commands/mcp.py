@@ -82,7 +82,7 @@ def _viewers(settings: Settings, sources: Sources) -> Callable[[str], Viewer]:
     from terminal.bearers import TokenHolders, token_in
 
     holders = TokenHolders(settings, lambda: datetime.now(UTC))
-    rates = Rates(settings.api.requests_per_minute, 1, settings.cache.redis_url.get_secret_value(), name="mcp")
+    rates = Rates(settings.api.requests_per_minute, 1, settings.cache, name="mcp")
 
     def viewer_of(header: str) -> Viewer:
         try:

@@ -27,5 +27,6 @@ class CacheSettings(Section):
         None, description="Folder for kind files; empty = a private folder in the user's cache."
     )
     redis_url: Annotated[SecretStr, AfterValidator(redis_address)] = Field(
-        SecretStr(""), description="redis://host:6379/0 for kind redis."
+        SecretStr(""), description="redis://:password@host:6379/0 for kind redis; better in redis_url_file."
     )
+    redis_url_file: Path | None = Field(None, description="File that holds the redis_url.")

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from cachelib import FileSystemCache, RedisCache
+from cachelib import FileSystemCache
 from cachelib.serializers import BaseSerializer
 
-from data.errors import SettingsError
 from data.filelock import try_file_lock
 from data.private import private_folder
 
@@ -94,58 +93,7 @@ class FileCache:
             return self._own.try_lock(name, lapse_seconds)
 
 
-class SharedRedis:
-    """A Redis server. While it does not answer, this process keeps its values and locks to itself."""
-
-    def __init__(self, url: str, *, timeout_seconds: float = 2.0) -> None:
-        try:
-            import redis
-        except ImportError as err:
-            raise SettingsError("cache.kind is redis, and its package is missing", hint="pip install redis") from err
-        self.fault: str | None = None
-        self._error: type[Exception] = redis.RedisError
-        self._client = redis.Redis.from_url(url, socket_timeout=timeout_seconds, socket_connect_timeout=timeout_seconds)
-        self._values = _RawRedis(self._client, default_timeout=0)
-        self._own = MemoryCache()
-
-    def get(self, key: str) -> bytes | None:
-        try:
-            found = self._values.get(key)
-        except self._error as err:
-            return self._failing(err, self._own.get(key))
-        self.fault = None
-        return found if isinstance(found, bytes) else None
-
-    def set(self, key: str, value: bytes) -> None:
-        self._own.set(key, value)
-        try:
-            self._values.set(key, value, timeout=0)
-        except self._error as err:
-            self._failing(err, None)
-
-    def try_lock(self, name: str, lapse_seconds: float) -> Release | None:
-        lock = self._client.lock(name, timeout=lapse_seconds, blocking=False, thread_local=False)
-        try:
-            if not lock.acquire():
-                return None
-        except self._error as err:
-            self._failing(err, None)
-            return self._own.try_lock(name, lapse_seconds)
-        return lambda: self._release(lock)
-
-    def _release(self, lock: Any) -> None:
-        """Give the lock back; one that has lapsed is another's now."""
-        try:
-            lock.release()
-        except self._error as err:
-            self._failing(err, None)
-
-    def _failing(self, err: Exception, value: bytes | None) -> bytes | None:
-        self.fault = f"Redis does not answer: {type(err).__name__}"
-        return value
-
-
-class _Raw(BaseSerializer):
+class RawBytes(BaseSerializer):
     """Bytes as they are: what is read back is never unpickled here."""
 
     def dump(self, value: Any, f: IO[bytes], protocol: int = 0) -> None:
@@ -162,8 +110,4 @@ class _Raw(BaseSerializer):
 
 
 class _RawFiles(FileSystemCache):
-    serializer: Any = _Raw()
-
-
-class _RawRedis(RedisCache):
-    serializer: Any = _Raw()
+    serializer: Any = RawBytes()

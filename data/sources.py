@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from data.cache import Cache, FileCache, MemoryCache, SharedRedis
+from data.cache import Cache, FileCache, MemoryCache
 from data.enforcement.opened import OpenedEnforcement
-from data.errors import CannotKnow, SettingsError
+from data.errors import CannotKnow
 from data.history.engine import EngineLimits, HistoryEngine
 from data.join import SignalLimits
 from data.live import LiveCluster
@@ -205,12 +205,9 @@ def _open_cache(settings: Settings) -> Cache:
         return MemoryCache()
     if settings.cache.kind == "files":
         return FileCache(settings.cache.directory or default_folder(os.environ))
-    url = settings.cache.redis_url.get_secret_value()
-    if not url:
-        raise SettingsError(
-            "cache.redis_url is empty", hint="Set it to redis://host:6379/0 or choose cache.kind files."
-        )
-    return SharedRedis(url)
+    from data.shared_redis import SharedRedis, redis_address
+
+    return SharedRedis(redis_address(settings.cache))
 
 
 def _origin(settings: Settings, scheduler: SchedulerSource, metrics: MetricsSource) -> Origin:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pydantic import SecretStr
+
 from api.rates import Rates
+from settings import CacheSettings
 from tests.api.conftest import BASE, STAFF, USER, named, server_of, settings_for
 from tests.queries.cluster import open_fakes
+
+
+def redis(url: str) -> CacheSettings:
+    return CacheSettings(kind="redis", redis_url=SecretStr(url))
 
 
 def test_who_asks_too_often_waits_and_others_do_not() -> None:
@@ -29,10 +36,10 @@ def test_without_redis_each_worker_has_its_part() -> None:
 
 
 def test_workers_that_share_redis_count_together(redis_url: str) -> None:
-    one, two = (Rates(2, workers=2, redis_url=redis_url) for _ in range(2))
+    one, two = (Rates(2, workers=2, cache=redis(redis_url)) for _ in range(2))
     waits = [rates.wait_seconds("carol") for rates in (one, two, one, two, one)]
     assert waits[:2] == [0, 0] and any(waits[2:])
 
 
 def test_a_store_that_does_not_answer_stops_nobody() -> None:
-    assert Rates(1, workers=1, redis_url="redis://127.0.0.1:1/0").wait_seconds("alice") == 0
+    assert Rates(1, workers=1, cache=redis("redis://127.0.0.1:1/0")).wait_seconds("alice") == 0

@@ -335,9 +335,8 @@ def test_every_secret_counts_as_one_and_so_does_its_file(name: str) -> None:
     user = {"user": "fullwarp"} if "user" in fields else {}  # a password goes with a name
     written = Settings.model_validate({section: {field: "redis://canary", **user}})
     assert ask.holds_secret(written) and not ask.holds_secret(Settings())
-    if f"{field}_file" in fields:
-        kept = Settings.model_validate({section: {f"{field}_file": "/etc/shadow", **user}})
-        assert [facts.field for facts in ask.named_files(kept, None)] == [f"{name}_file"]
+    kept = Settings.model_validate({section: {f"{field}_file": "/etc/shadow", **user}})
+    assert [facts.field for facts in ask.named_files(kept, None)] == [f"{name}_file"]
 
 
 def test_nobody_who_can_be_staff_is_said() -> None:

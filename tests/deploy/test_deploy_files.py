@@ -118,14 +118,16 @@ def test_nginx_takes_the_logins_of_the_how_to(tmp_path: Path, login: str) -> Non
 
 
 def test_the_pods_settings_are_settings() -> None:
-    text = manifest("ConfigMap")["data"]["fullwarp.toml"]
-    values = tomllib.loads(text)
-    (variable,) = pod_container()["env"]
-    assert variable["name"] == "FULLWARP_CACHE__REDIS_URL"
-    values["cache"]["redis_url"] = "redis://redis:6379/0"
-    found = Settings(**values)
+    found = Settings(**tomllib.loads(manifest("ConfigMap")["data"]["fullwarp.toml"]))
     assert found.serve.bind.endswith(f":{pod_container()['ports'][0]['containerPort']}")
     assert found.cache.kind == "redis" and found.state.is_set
+
+
+def test_each_secret_of_the_pods_settings_is_a_file_of_their_secret() -> None:
+    text = manifest("ConfigMap")["data"]["fullwarp.toml"]
+    named = set(re.findall(r'_file = "/etc/fullwarp-secrets/([^"]+)"', text))
+    told = set(re.findall(r"--from-file=(\S+)", (DEPLOY / "kubernetes" / "fullwarp.yaml").read_text()))
+    assert named == told == {"proxy-secret", "slurm-token", "state-url", "redis-url"}
 
 
 def pod() -> Any:
@@ -177,7 +179,7 @@ def test_the_upgrade_of_tables_runs_as_a_pod_does_and_is_no_pod_of_the_service()
     upgrade = job["spec"]["template"]
     assert upgrade["metadata"]["labels"] != manifest("Deployment")["spec"]["template"]["metadata"]["labels"]
     (own,) = upgrade["spec"]["containers"]
-    for name in ("image", "env", "securityContext", "volumeMounts"):
+    for name in ("image", "securityContext", "volumeMounts"):
         assert own[name] == pod_container()[name], name
     for name in ("securityContext", "automountServiceAccountToken"):
         assert upgrade["spec"][name] == pod()[name], name

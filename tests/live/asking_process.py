@@ -9,8 +9,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.cache import FileCache, SharedRedis
+from data.cache import FileCache
 from data.live import LiveCluster
+from data.shared_redis import SharedRedis
 from tests.live.builders import FakeMetrics, FakeScheduler, make_job, make_node, measure
 
 

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from data.cache import Cache, FileCache, MemoryCache, SharedRedis
+from data.cache import Cache, FileCache, MemoryCache
 from data.codec import Codec
 from data.errors import SettingsError
 from data.filelock import try_file_lock
 from data.model import Device, Gpu, GpuState
 from data.private import default_folder
+from data.shared_redis import SharedRedis
 from tests.services.ports import free_port
 
 

@@ -1,4 +1,5 @@
-"""A TCP relay in front of any service, which can be cut and mended: its clients see real refusals and real cuts."""
+"""A TCP relay in front of any service, which can be cut or made silent, and mended: its clients see real refusals, real
+cuts, and a server that takes connections and never answers."""
 
 from __future__ import annotations
 
@@ -9,14 +10,15 @@ from types import TracebackType
 
 
 class Relay:
-    """Forward bytes from a free loopback `port` to `target`."""
+    """Forward bytes from a free loopback `port` to `target`. `accepted` counts the connections so far."""
 
     def __init__(self, target: int) -> None:
         self.target = target
-        self.port = 0
+        self.port = self.accepted = 0
         self._guard = threading.Lock()
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
+        self._forwards = threading.Event()
 
     def __enter__(self) -> Relay:
         self.mend()
@@ -33,6 +35,7 @@ class Relay:
         listener.bind(("127.0.0.1", self.port))
         listener.listen(128)
         self.port, self._listener = listener.getsockname()[1], listener
+        self._forwards.set()
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def cut(self) -> None:
@@ -45,6 +48,14 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
 
+    def hush(self) -> None:
+        """Take connections and bytes, and pass none on."""
+        self._forwards.clear()
+
+    def speak(self) -> None:
+        """Pass on again, what was held back too."""
+        self._forwards.set()
+
     def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
@@ -55,12 +66,14 @@ class Relay:
                 return
             with self._guard:
                 self._open |= {near, far}
+                self.accepted += 1
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
 
     def _pump(self, one: socket.socket, other: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := one.recv(65536):
+                self._forwards.wait()
                 other.sendall(data)
         for end in (one, other):
             with contextlib.suppress(OSError):

@@ -85,6 +85,7 @@ def test_a_variable_wins_over_the_file_field_by_field(tmp_path: Path, monkeypatc
         ("[metrics]\nurl = 'http://h:x'", ["metrics.url", "port from 1 to 65535"]),
         ("[slurm]\nuser = 'a b'", ["slurm.user"]),
         (f"[cache]\nredis_url = 'http://:{CANARY}@h'", ["cache.redis_url", "redis://"]),
+        (f"[cache]\nredis_url = 'redis://:{CANARY}@h'\nredis_url_file = '/x'", ["either redis_url or redis_url_file"]),
         ("slurm = 3", ["slurm", "fullwarp.toml"]),
         ("x = [", ["is not TOML"]),
         (f"[metrics]\nurl = 'http://me:{CANARY}@prom'", ["metrics.url", "user name or password"]),
