@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from data.cache import MemoryCache
 from data.collection import collect_seldom
 from data.history.datasets import DATASETS
+from data.history.encoding import encoding
 from data.live import LiveCluster
 from data.model import Role, Viewer
 from data.queries.history import ReportQuery, report
@@ -146,7 +147,8 @@ def _write(folder: Path, name: str, day: int, columns: Columns) -> None:
     ]
     place = folder / name / f"day={(BEGIN + timedelta(days=day)).date()}"
     place.mkdir(parents=True)
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), place / "rows.parquet", compression="zstd")
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    pq.write_table(table, place / "rows.parquet", **encoding(DATASETS[name]))
 
 
 def _database() -> Any:

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from data.errors import FullwarpError, SettingsError
 from data.history.atomic import Reached, remove_file, remove_leftovers, replace_file
 from data.history.datasets import DATASETS, Dataset
+from data.history.encoding import encoding
 from data.history.files import FOLDER, Damaged, day_files, day_folders, why_unreadable
 from data.history.lease import Lease
 from data.history.tables import (
@@ -206,13 +207,7 @@ class HistoryStore:
 
     def _write(self, dataset: Dataset, path: Path, table: pa.Table) -> None:
         self._lease.require()
-        write = partial(
-            pq.write_table,
-            table.combine_chunks(),
-            compression="zstd",
-            write_page_checksum=True,
-            row_group_size=1 if dataset.part == "time" else 1 << 17,
-        )
+        write = partial(pq.write_table, table.combine_chunks(), **encoding(dataset))
         with _explained(path):
             replace_file(path, write, self.reached, dataset.name)
 

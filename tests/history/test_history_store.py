@@ -177,3 +177,12 @@ def test_a_lease_of_another_host_is_taken_over_only_when_it_is_not_renewed(tmp_p
     mine.release()
     other.take()
     other.release()
+
+
+def test_numbers_are_written_as_they_are_and_texts_with_a_dictionary(store: HistoryStore) -> None:
+    store.put("jobs", jobs(job(1, user="alice", account_path=["lab", "physics"], gpu_hours_used=1.5)))
+    group = pq.ParquetFile(next((store.directory / "jobs").rglob("*.parquet"))).metadata.row_group(0)
+    columns = {one.path_in_schema: one for one in map(group.column, range(group.num_columns))}
+    assert {one.compression for one in columns.values()} == {"LZ4"}
+    for name, has_dictionary in (("user", True), ("account_path.list.element", True), ("gpu_hours_used", False)):
+        assert columns[name].has_dictionary_page is has_dictionary, name

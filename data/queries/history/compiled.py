@@ -29,6 +29,7 @@ _IN_NODES = (*KEYS, "hour", *DIMENSIONS, "account_path", "state")
 Table = Any
 Expression = Any
 _QUANTILE = re.compile(r"APPROX_QUANTILE\(([^()]+), ([\d.]+)\)")
+_EPOCH = re.compile(r'EPOCH\(CAST\(("\w+"\."\w+") AS TIMESTAMP\)\)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def compiled(expression: Expression) -> Compiled:
     from ibis.expr import operations
 
     names = {table.name for table in expression.as_table().op().find(operations.UnboundTable)}
-    return Compiled(_with_quantiles(str(ibis.to_sql(expression, dialect="duckdb"))), tuple(sorted(names)))
+    sql = _with_epochs(_with_quantiles(str(ibis.to_sql(expression, dialect="duckdb"))))
+    return Compiled(sql, tuple(sorted(names)))
 
 
 def _with_quantiles(sql: str) -> str:
@@ -113,6 +115,12 @@ def _with_quantiles(sql: str) -> str:
     one list, which sorts it once. No name from outside stands in the text yet."""
     asked = sorted({float(share) for _, share in _QUANTILE.findall(sql)})
     return _QUANTILE.sub(lambda one: f"QUANTILE_CONT({one[1]}, {asked})[{asked.index(float(one[2])) + 1}]", sql)
+
+
+def _with_epochs(sql: str) -> str:
+    """Seconds since 1970 of a moment as they are: the engine's zone is UTC, and to take a zone away and put it back
+    costs a seventh of a report."""
+    return _EPOCH.sub(r"EPOCH(\1)", sql)
 
 
 @lru_cache(maxsize=2)
