@@ -56,12 +56,6 @@ def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str,
 
 
 def _navigation(pages: Sequence[NavEntry], version: str) -> Component:
-    first, rest = (pages[: PLACES - 1], pages[PLACES - 1 :]) if len(pages) > PLACES else (pages, ())
-    links = [html.Li(_nav_link(entry)) for entry in first]
-    if rest:
-        links.append(
-            html.Li([_more(), html.Ul([html.Li(_nav_link(entry)) for entry in rest])], className="fw-nav-rest")
-        )
     foot = html.Div(
         [
             html.Div(
@@ -76,7 +70,24 @@ def _navigation(pages: Sequence[NavEntry], version: str) -> Component:
         className="fw-nav-foot",
     )
     brand = html.Span([icon("brand"), html.Span("Fullwarp", className="fw-label")], className="fw-brand")
-    return html.Nav([brand, html.Ul(links), foot], className="fw-nav", **{"aria-label": "Pages"})
+    return html.Nav([brand, html.Ul(_places(pages)), foot], className="fw-nav", **{"aria-label": "Pages"})
+
+
+def _places(pages: Sequence[NavEntry]) -> list[Component]:
+    """The pages; on a phone the first of them, the assistant, and one place for what is left."""
+    first, rest = pages[: PLACES - 2], pages[PLACES - 2 :]
+    ask = html.Button(
+        [icon("chat"), html.Span("Ask", className="fw-label")],
+        id="nav-ask",
+        type="button",
+        className="fw-nav-link",
+        **{"aria-expanded": "false", "aria-controls": "chat"},
+    )
+    places = [*(html.Li(_nav_link(entry)) for entry in first), html.Li(ask, className="fw-nav-ask")]
+    if rest:
+        links = html.Ul([html.Li(_nav_link(entry)) for entry in rest])
+        places.append(html.Li([_more(), links], className="fw-nav-rest"))
+    return places
 
 
 def _more() -> Component:

@@ -18,14 +18,16 @@
     return coming;
   }
 
+  // In the top bar, and on a phone in the bar below: one of them is on screen.
+  function buttons() { return Array.from(document.querySelectorAll("#react-entry-point :is(#ask, #nav-ask)")); }
+
   // On its own page the panel is the page's larger part; elsewhere it stands beside the page while it is open.
   function place() { return document.querySelector("#react-entry-point #chat-page") ? "page" : isKept() ? "open" : ""; }
 
   function show(focuses) {
     var where = place();
     if (where) root.setAttribute("data-chat", where); else root.removeAttribute("data-chat");
-    var button = document.getElementById("ask");
-    if (button) button.setAttribute("aria-expanded", where ? "true" : "false");
+    buttons().forEach(function (button) { button.setAttribute("aria-expanded", where ? "true" : "false"); });
     var panel = document.querySelector("#react-entry-point #chat");
     if (!where || !panel || (shown === where && !focuses)) { if (!where) leave(); return; }
     shown = where;
@@ -43,12 +45,12 @@
   function close() {
     keep(false);
     show(false);
-    var button = document.getElementById("ask");
+    var button = buttons().find(function (one) { return one.offsetParent !== null; });
     if (button) button.focus();
   }
   function toggle() { if (root.hasAttribute("data-chat") && place() !== "page") close(); else open(); }
 
-  document.addEventListener("click", function (event) { if (event.target.closest("#ask")) toggle(); });
+  document.addEventListener("click", function (event) { if (event.target.closest("#ask, #nav-ask")) toggle(); });
   new MutationObserver(function () {
     if (waiting) return;
     waiting = true;

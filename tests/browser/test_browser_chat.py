@@ -23,6 +23,7 @@ from tests.services.scripted_llm import End, Received, Reply, calls, delta, faul
 from tests.services.web import USER, NoDay, NoVerdicts, Web
 
 Look = Callable[..., Any]
+ASK = "#react-entry-point :is(#ask, #nav-ask):visible"  # in the top bar, on a phone in the bar below
 TEXT = ".fw-chat-turn:last-child [data-part=text]"
 ENDLESS = Reply([delta("", role="assistant"), delta("So far so good. And ")], end=End.HANG)
 NASTY = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1))"
@@ -54,7 +55,7 @@ def talking(web: Web, tmp_path: Path) -> Iterator[Web]:
 def opened(seen: Any, web: Web, path: str = "") -> Page:
     page: Page = seen.open(web.url + path, "#react-entry-point h1")
     page.locator("#first-view").wait_for(state="detached")
-    page.click("#ask")
+    page.locator(ASK).click()
     page.wait_for_selector(".fw-chat-field")
     return page
 
@@ -308,6 +309,8 @@ def test_the_panel_is_for_everybody_in_both_themes_and_on_a_phone(
     box = page.locator("#chat").bounding_box()
     assert box is not None and box["width"] == (390 if width == 390 else 384)
     assert page.evaluate("document.querySelector('#react-entry-point .fw-page').inert") is (width == 390)
+    page.click("#chat [data-chat-act=close]")
+    expect(page.locator(ASK)).to_be_focused()
     assert seen.complaints == []
 
 

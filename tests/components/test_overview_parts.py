@@ -219,4 +219,4 @@ def test_the_frame_names_pages_viewer_and_version() -> None:
     frame = shell([NavEntry("Overview", "/warp/", "grid")], Viewer("sam", Role.STAFF), "larch", "1.2", "the page")
     text = words(frame)
     assert all(part in text for part in ("Overview", "sam staff", "Fullwarp 1.2", "the page"))
-    assert [link.href for link in of_class(frame, "fw-nav-link")] == ["/warp/"]
+    assert [getattr(place, "href", place.id) for place in of_class(frame, "fw-nav-link")] == ["/warp/", "nav-ask"]
