@@ -13,10 +13,12 @@ from tempfile import mkdtemp
 from typing import Any, Generic, TypeVar
 
 from gunicorn.app.base import BaseApplication
+from gunicorn.errors import AppImportError, HaltServer
 
 from data.collection import collect_seldom
-from data.errors import SettingsError
+from data.errors import FullwarpError, SettingsError
 from settings import ServeSettings
+from terminal.arenas import few_arenas
 
 App = TypeVar("App")
 COUNTS = "PROMETHEUS_MULTIPROC_DIR"
@@ -39,12 +41,16 @@ class Steps(Generic[App]):
 
 def run(settings: ServeSettings, steps: Steps[App], logs: Mapping[str, Any]) -> None:
     """Serve until a signal ends it; `logs` is for logging.config. Raises SettingsError when the place to listen at is
-    taken or not allowed."""
+    taken or not allowed, or when no worker can start."""
     given = _is_given_socket()
     if not given:
         require_free(settings.bind)
+    few_arenas()
     with measured():
-        _Server(settings, steps, logs, is_given=given).run()
+        try:
+            _Server(settings, steps, logs, is_given=given).run()
+        except HaltServer as err:  # gunicorn lets it out when two workers fail at once
+            raise SettingsError("no worker could start", hint="What each of them said stands above.") from err
 
 
 def _is_given_socket() -> bool:
@@ -114,7 +120,10 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self.steps.ready()
 
     def _post_fork(self, server: Any, worker: Any) -> None:
-        self.steps.open(self.app)
+        try:
+            self.steps.open(self.app)
+        except FullwarpError as err:  # gunicorn says this one without a traceback, and ends the server
+            raise AppImportError(f"fullwarp: {err}\n{err.hint or ''}".strip()) from err
         self.steps.warm_up(self.app)
         collect_seldom()
 

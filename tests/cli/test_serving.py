@@ -178,6 +178,15 @@ def test_serve_refuses_an_identity_that_is_not_of_the_web(tmp_path: Path, kind: 
     assert "identity.kind" in done.stderr
 
 
+def test_a_source_that_cannot_be_opened_ends_the_server_with_what_to_set(tmp_path: Path) -> None:
+    """As in a container that was started without settings."""
+    (tmp_path / "fullwarp.toml").write_text(f"[slurm]\nkind = 'simulated'\n[serve]\nbind = '127.0.0.1:{free_port()}'\n")
+    done = subprocess.run([FULLWARP, "serve"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "fullwarp: metrics.url must be a URL" in done.stderr and "Set it under [metrics]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("what", ["no folder", "a file"])
 def test_a_socket_path_that_cannot_be_is_named(tmp_path: Path, what: str) -> None:
     path = tmp_path / "x" if what == "a file" else tmp_path / "absent" / "x"

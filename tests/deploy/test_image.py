@@ -34,9 +34,14 @@ url_prefix = "/fullwarp/"
 """
 
 
-def steps(instruction: str) -> list[str]:
+def all_steps() -> list[tuple[str, str]]:
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-    return [line.removeprefix(instruction).strip() for line in text.splitlines() if line.startswith(instruction + " ")]
+    words = (line.partition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+    return [(instruction, rest.strip()) for instruction, _, rest in words]
+
+
+def steps(instruction: str) -> list[str]:
+    return [rest for word, rest in all_steps() if word == instruction]
 
 
 def in_brackets(line: str) -> list[str]:
@@ -50,13 +55,15 @@ def tree() -> Iterator[Path]:
     folder.chmod(0o755)
     source = folder / "src"
     source.mkdir()
-    for line in steps("COPY"):
-        *paths, target = line.split()
-        for path in paths:
-            _copy(ROOT / path, source / target / (path if target == "./" else ""))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "image")], check=True)
     _lend_packages(folder)
-    _install(folder, source)
+    for instruction, line in all_steps():
+        if instruction == "COPY":
+            *paths, target = line.split()
+            for path in paths:
+                _copy(ROOT / path, source / target / (path if target == "./" else ""))
+        elif instruction == "RUN" and line.startswith("pip install"):
+            _install(line, folder, source)
     shutil.rmtree(source)
     etc = folder / "etc"
     etc.mkdir()
@@ -85,9 +92,8 @@ def _lend_packages(folder: Path) -> None:
     (image / "lent.pth").write_text(str(lent))
 
 
-def _install(folder: Path, source: Path) -> None:
+def _install(line: str, folder: Path, source: Path) -> None:
     """The RUN line up to its &&, with the pip of this environment."""
-    (line,) = (one for one in steps("RUN") if one.startswith("pip install"))
     python = str(folder / "image" / "bin" / "python")
     words = shlex.split(line.split("&&")[0])
     command = [sys.executable, "-m", "pip", "--python", python] if find_spec("pip") else ["uv", "pip"]
