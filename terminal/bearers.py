@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from data.model import Association, Role, Viewer
+from data.state.opened import OpenedState
 from identity import Unidentified, token_viewer
 from settings import Settings
 
 if TYPE_CHECKING:
-    from data.state.store import StateStore
     from data.state.tokens import Token
 
 _SCHEME = "bearer "
@@ -22,11 +21,10 @@ OURS = "fullwarp_"
 class TokenHolders:
     """The tokens of one process. The store is opened at the first token, so that no connection outlives a fork."""
 
-    def __init__(self, settings: Settings, now: Callable[[], datetime]) -> None:
+    def __init__(self, settings: Settings, now: Callable[[], datetime], opened: OpenedState | None = None) -> None:
         self._settings = settings
         self._now = now
-        self._lock = threading.Lock()
-        self._opened: StateStore | None = None
+        self._opened = opened or OpenedState()
 
     def viewer_of(self, sent: str, associations: Iterable[Association]) -> Viewer:
         """The viewer that a token names. Raises Unidentified, SourceUnreachable when the store does not answer."""
@@ -41,18 +39,11 @@ class TokenHolders:
 
     def found(self, sent: str) -> Token | None:
         """The valid token that was sent. Raises SourceUnreachable when the store does not answer."""
-        from data.state.tokens import find_token
+        from data.state.tokens import find_token, is_token
 
-        store = self._store() if sent.startswith(OURS) else None
-        return None if store is None else find_token(store, sent, self._now())
-
-    def _store(self) -> StateStore | None:
-        from data.state.store import open_store
-
-        with self._lock:
-            if self._opened is None:
-                self._opened = open_store(self._settings.state)
-            return self._opened
+        if not is_token(sent):
+            return None
+        return self._opened.read(self._settings.state, lambda store: find_token(store, sent, self._now()))
 
 
 def token_in(header: str) -> str:

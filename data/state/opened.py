@@ -4,58 +4,81 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from data.errors import FullwarpError, SettingsError, SourceError
+from data.breaker import Breaker
+from data.errors import FullwarpError, SettingsError, SourceError, SourceUnreachable
 from data.model import SourceCondition, SourceState
 
 if TYPE_CHECKING:
     from data.state.store import Place, StateStore
 
-RETRY_SECONDS = 10.0
 Found = TypeVar("Found")
 
 
 @dataclass
 class OpenedState:
-    """Keeps the store open. One that failed is not asked again for `RETRY_SECONDS`, so that no page waits for it."""
+    """Keeps the store open. One that failed is left alone for a while and then asked by one caller at a time, so that
+    no page waits for it."""
 
     _pid: int = 0
     _store: StateStore | None = None
     _failed: FullwarpError | None = None
-    _failed_at: float = 0.0
+    _breaker: Breaker = field(default_factory=Breaker)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def store(self, settings: Place) -> StateStore | None:
         """The store, None where none is set or none is there yet. Raises SettingsError, SourceUnreachable."""
         if not settings.is_set:
             return None
-        with self._guard:
-            if self._failed is not None and time.monotonic() - self._failed_at < RETRY_SECONDS:
-                raise self._failed
-            if self._store is None or self._pid != os.getpid():
-                try:
-                    self._store, self._pid = self._open(settings), os.getpid()
-                except FullwarpError as err:
-                    self._failed, self._failed_at = err, time.monotonic()
-                    raise
+        if self._is_open and not self._breaker.is_resting:
             return self._store
+        return self._opened(settings)
 
     def read(self, settings: Place, ask: Callable[[StateStore], Found]) -> Found | None:
         """What `ask` finds in the store, None where there is none. Raises as `store`, and what `ask` raises: where that
         is a fault of the store, it counts as one that failed."""
-        store = self.store(settings)
+        store = self._opened(settings) if settings.is_set else None
         if store is None:
             return None
         try:
-            return ask(store)
+            found = ask(store)
         except (SourceError, SettingsError) as err:
-            with self._guard:
-                self._failed, self._failed_at = err, time.monotonic()
+            self._fail(err)
             raise
+        except FullwarpError:  # an answer, and no fault of the store
+            self._breaker.answered()
+            raise
+        self._breaker.answered()
+        return found
+
+    @property
+    def _is_open(self) -> bool:
+        return self._store is not None and self._pid == os.getpid()
+
+    def _opened(self, settings: Place) -> StateStore | None:
+        """The store for one who has leave to ask it."""
+        before = self._breaker.failures
+        if not self._breaker.may_try():
+            raise self._failed or SourceUnreachable("the store does not answer")
+        with self._guard:
+            if self._is_open:
+                return self._store
+            if self._failed is not None and self._breaker.failures > before:  # while this one waited for the guard
+                raise self._failed
+            try:
+                self._store, self._pid = self._open(settings), os.getpid()
+            except FullwarpError as err:
+                self._fail(err)
+                raise
+            self._breaker.answered()
+            return self._store
+
+    def _fail(self, err: FullwarpError) -> None:
+        self._failed = err
+        self._breaker.failed()
 
     def _open(self, settings: Place) -> StateStore | None:
         from data.state.store import open_store

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote
 
 from alembic import command
@@ -15,13 +15,12 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from pydantic import SecretStr
-from sqlalchemy import URL, Connection, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from configuration.section import secret_text
 from data.errors import SettingsError, SourceUnreachable
-
-WAIT_SECONDS = 10.0
+from data.state.engine import first_line, make_engine
 
 
 class Place(Protocol):
@@ -103,7 +102,7 @@ class StateStore:
     def _silent(self, err: SQLAlchemyError) -> SourceUnreachable:
         section = self.kind.section
         return SourceUnreachable(
-            f"the {self.kind.name} does not answer: {_first_line(err)}",
+            f"the {self.kind.name} does not answer: {first_line(err)}",
             hint=f"See {section}.directory and {section}.url.",
         )
 
@@ -154,7 +153,7 @@ def open_store(settings: Place, *, writes: bool = False, kind: StoreKind = APPLI
         if not reads:
             _make(file, kind)
         address = _file_address(file, read_only=reads)
-    store = StateStore(_engine(address or "", kind), kind)
+    store = StateStore(make_engine(address or "", kind.section), kind)
     store.require_current()
     if writes and store.revision() is None:
         store.upgrade()
@@ -169,7 +168,7 @@ def upgrade_store(settings: Place, kind: StoreKind = APPLICATION) -> tuple[str |
             raise SettingsError(f"no {kind.name} is set", hint=f"Set {kind.section}.directory or {kind.section}.url.")
         _make(settings.directory / kind.file, kind)
         address = _file_address(settings.directory / kind.file)
-    store = StateStore(_engine(address, kind), kind)
+    store = StateStore(make_engine(address, kind.section, answer_seconds=None), kind)
     try:
         before = store.revision()
         if before is not None and before not in revisions(kind):
@@ -236,36 +235,3 @@ def _make(file: Path, kind: StoreKind) -> None:
             f"{kind.section}.directory: {file} cannot be written: {err.strerror}",
             hint="Run this as the account that writes it, and let that account own the folder.",
         ) from err
-
-
-# A server that vanished without a word is noticed, too: else each request that asks for a token would hold a thread.
-_OPTIONS: Mapping[str, dict[str, Any]] = {
-    "sqlite": {"timeout": WAIT_SECONDS},
-    "postgresql": {
-        "connect_timeout": int(WAIT_SECONDS),
-        "tcp_user_timeout": int(WAIT_SECONDS * 1000),
-        "keepalives_idle": int(WAIT_SECONDS),
-        "keepalives_interval": int(WAIT_SECONDS),
-        "keepalives_count": 2,
-    },
-}
-
-
-def _engine(address: str | URL, kind: StoreKind) -> Engine:
-    try:
-        backend = make_url(address).get_backend_name()
-        options = _OPTIONS.get(backend, {"connect_timeout": int(WAIT_SECONDS)})
-        return create_engine(address, pool_pre_ping=backend != "sqlite", connect_args=options)
-    except (ArgumentError, ImportError, SQLAlchemyError) as err:
-        raise SettingsError(
-            f"{kind.section}.url cannot be used: {_first_line(err)}",
-            hint="Such as postgresql+psycopg://fullwarp@host/fullwarp, with the extra fullwarp[postgres] installed.",
-        ) from err
-
-
-def _first_line(err: Exception) -> str:
-    """Without SQL and its parameters; of a wrong address, not the address, which may hold a password."""
-    if isinstance(err, ArgumentError):
-        return "it is no address of a database"
-    lines = str(getattr(err, "orig", None) or err).splitlines()
-    return lines[0][:200] if lines else type(err).__name__

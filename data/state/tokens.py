@@ -96,6 +96,11 @@ def revoke_token(store: StateStore, token_id: str, now: datetime) -> Token:
     return _token(row)
 
 
+def is_token(sent: str) -> bool:
+    """Whether this has the form of a token: nothing else is looked for in the store."""
+    return _SENT.fullmatch(sent) is not None
+
+
 def find_token(store: StateStore, sent: str, now: datetime) -> Token | None:
     """The valid token that was sent, None for any other text. Notes the day of its use."""
     parts = _SENT.fullmatch(sent)

@@ -48,6 +48,12 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
 
+    @property
+    def standing(self) -> int:
+        """Connections that neither side has closed."""
+        with self._guard:
+            return len(self._open) // 2
+
     def hush(self) -> None:
         """Take connections and bytes, and pass none on."""
         self._forwards.clear()
@@ -75,6 +81,8 @@ class Relay:
             while data := one.recv(65536):
                 self._forwards.wait()
                 other.sendall(data)
+        with self._guard:
+            self._open -= {one, other}
         for end in (one, other):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,32 @@
+"""A connection to PostgreSQL that is not waited for without end.
+
+libpq's own limits see a host that vanished. A server that hangs (stopped, out of disk or memory) keeps its connections
+alive, so whoever asks must give up by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.pq import TransactionStatus
+
+Found = TypeVar("Found")
+_LOOK_SECONDS = 0.1  # psycopg's own: how often it looks for Ctrl-C
+
+
+def patient_connection(seconds: float) -> type[psycopg.Connection[Any]]:
+    """The class of connections that wait so long for each answer, and are closed after one that did not come."""
+
+    class Patient(psycopg.Connection[Any]):
+        def wait(self, gen: PQGen[Found], interval: float = _LOOK_SECONDS, timeout: float | None = None) -> Found:
+            try:
+                return super().wait(gen, interval, seconds if timeout is None else timeout)
+            except psycopg.OperationalError as err:
+                if timeout is not None or self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+                    raise
+                self.pgconn.finish()  # half an answer may still come: nobody could use this connection again
+                raise psycopg.OperationalError(f"no answer within {seconds:g} s") from err
+
+    return Patient
