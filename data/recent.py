@@ -35,8 +35,7 @@ class Recent:
                 promised, make_now = Future(), True
                 self._kept[key] = (now + self._seconds, promised)
                 self._kept.move_to_end(key)
-                while len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
+                self._drop_old(now)
         if make_now:
             self._fill(key, promised, make)
         return cast(T, promised.result())
@@ -48,6 +47,11 @@ class Recent:
             if promised is None or time.monotonic() >= until or not promised.done() or promised.exception() is not None:
                 return None
             return cast(object, promised.result())
+
+    def _drop_old(self, now: float) -> None:
+        """The first was asked first: nothing that nobody will get stays in memory."""
+        while self._kept and (len(self._kept) > self._most or next(iter(self._kept.values()))[0] <= now):
+            self._kept.popitem(last=False)
 
     def _fill(self, key: Hashable, promised: Future[Any], make: Callable[[], Any]) -> None:
         try:

@@ -47,7 +47,8 @@ Clock = Callable[[], datetime]
 class Sources:
     """What every query stands on.
 
-    `recent` keeps answers about single jobs for half a minute, `days` the finished jobs of whole past days for an
+    `recent` keeps answers about single jobs for half a minute, `views` what one viewer may see of a whole picture (as
+    large as the picture, so only as many as threads ask at once), `days` the finished jobs of whole past days for an
     hour, `digests` what people used on such days for six hours, `windows` the detailed metrics and totals of a range.
     `reports` keeps answers from history for a minute. `engine` reads history, `state` is the application store and
     `enforcement` the enforcer's, which is only read; they open at their first question, in the process that asks.
@@ -59,6 +60,7 @@ class Sources:
     live: LiveCluster
     clock: Clock
     recent: Recent = field(default_factory=Recent)
+    views: Recent = field(default_factory=lambda: Recent(30.0, 32))
     days: Recent = field(default_factory=lambda: Recent(3600.0, 10))
     digests: Recent = field(default_factory=lambda: Recent(6 * 3600.0, 64))
     windows: Recent = field(default_factory=lambda: Recent(600.0, 8))

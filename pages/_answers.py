@@ -6,14 +6,16 @@ import hashlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from flask import Flask
 from flask_caching import Cache
+from flask_caching.backends.simplecache import SimpleCache
 
 from data.model import Viewer
 
 SECONDS = 120
-MOST = 400
+MOST, MOST_BYTES = 400, 64 << 20
 _LOCKS = 64
 
 
@@ -25,11 +27,30 @@ def scope_of(viewer: Viewer) -> str:
     return repr((viewer.user, viewer.role.value, viewer.visibility.value, accounts))
 
 
+class SmallCache(SimpleCache):
+    """Holds so many bytes at most, besides so many answers: those of a large cluster are large."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES, **options: Any) -> None:
+        super().__init__(**options)
+        self._most_bytes = most_bytes
+
+    @property
+    def bytes_kept(self) -> int:
+        return sum(len(value) for _, value in self._cache.values())
+
+    def _over_threshold(self) -> bool:
+        return bool(super()._over_threshold()) or self.bytes_kept > self._most_bytes
+
+
+def _empty() -> Cache:
+    return Cache(config={"CACHE_TYPE": f"{__name__}.{SmallCache.__name__}", "CACHE_THRESHOLD": MOST})
+
+
 @dataclass
 class Answers:
     """The cache of one process, with a lock in front of each key: flask-caching alone computes every miss."""
 
-    cache: Cache = field(default_factory=lambda: Cache(config={"CACHE_TYPE": "SimpleCache", "CACHE_THRESHOLD": MOST}))
+    cache: Cache = field(default_factory=_empty)
     looked_up: Callable[[bool], None] = lambda was_kept: None
     locks: tuple[threading.Lock, ...] = field(default_factory=lambda: tuple(threading.Lock() for _ in range(_LOCKS)))
 

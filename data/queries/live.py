@@ -74,4 +74,4 @@ def _scoped(viewer: Viewer, sources: Sources, whole: ClusterSnapshot) -> Cluster
     """The whole picture scoped once for each viewer; staff see it as it is."""
     if viewer.is_staff:
         return whole
-    return sources.recent.get(("scoped", whole.version, viewer), lambda: scope_snapshot(viewer, whole))
+    return sources.views.get(("scoped", whole.version, viewer), lambda: scope_snapshot(viewer, whole))

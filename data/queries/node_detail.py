@@ -70,7 +70,7 @@ def nodes_view(
     whole = snapshot(viewer, sources, at=at)
     options = sources.recent.get(("node options", whole.version, at), lambda: filter_options(whole))
     seen_as = "" if viewer.is_staff else viewer.user
-    rows = sources.recent.get(("node list", whole.version, at, filter, seen_as), lambda: nodes_of(whole, filter))
+    rows = sources.views.get(("node list", whole.version, at, filter, seen_as), lambda: nodes_of(whole, filter))
     return NodesView(whole, rows, options)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from data.model import Role, Viewer
-from pages._answers import Answers, scope_of
+from pages._answers import MOST, Answers, scope_of
 from pages._search import suggestions
 from tests.components.snapshots import job, node, snapshot
 from tests.services.web import PREFIX, STAFF, USER, open_still, sources_of
@@ -113,3 +113,20 @@ def test_an_answer_is_made_once_however_many_ask_and_an_error_is_not_kept(web_ap
     with pytest.raises(ZeroDivisionError):
         answers.get(("b",), lambda: (bytes(1 // 0),))
     assert answers.get(("b",), make) == (b"x",)
+
+
+def test_large_answers_fill_so_many_bytes_and_no_more(web_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = Answers.of(web_app.server)
+    kept: Any = answers.cache.cache
+    monkeypatch.setattr(kept, "_most_bytes", 10_000)
+    for number in range(100):
+        assert answers.get((str(number),), lambda: (bytes(3_000),)) == (bytes(3_000),)
+        assert kept.bytes_kept <= 10_000 + 3_100
+    assert answers.get(("99",), lambda: (b"made anew",)) == (bytes(3_000),)
+
+
+def test_small_answers_are_so_many_and_no_more(web_app: Any) -> None:
+    answers = Answers.of(web_app.server)
+    for number in range(MOST + 100):
+        answers.get((str(number),), lambda: (b"x",))
+    assert len(cast(Any, answers.cache.cache)._cache) <= MOST + 1
