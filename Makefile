@@ -3,7 +3,7 @@ PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 BIN := .venv/bin
 
-.PHONY: demo test system-packages lint format bench docs clean
+.PHONY: demo test system-packages lint audit format bench docs clean
 
 demo: .venv/.run
 	@$(BIN)/fullwarp demo
@@ -19,6 +19,9 @@ lint: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: .venv/.test
+	@.ci/audit
 
 format: .venv/.test
 	$(BIN)/ruff check --fix .

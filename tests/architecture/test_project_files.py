@@ -67,7 +67,7 @@ def test_what_is_installed_fits_together() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "docs", "clean"])
+@pytest.mark.parametrize("target", ["demo", "test", "lint", "audit", "bench", "docs", "clean"])
 def test_make_has_the_target(target: str) -> None:
     assert f"\n{target}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
