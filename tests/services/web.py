@@ -93,7 +93,13 @@ class Web:
 
 
 def header_settings() -> Settings:
-    identity = IdentitySettings(kind=IdentityKind.HEADER, trust_loopback=True, staff_users=[STAFF])
+    identity = IdentitySettings(
+        kind=IdentityKind.HEADER,
+        trust_loopback=True,
+        staff_users=[STAFF],
+        group_header="X-Remote-Groups",
+        staff_groups=["hpc-staff"],
+    )
     # One app for a whole run, and every test of it is the same few users.
     unhurried = {"api": ApiSettings(requests_per_minute=0), "exposure": ExposureSettings(requests_per_minute=0)}
     return Settings(identity=identity, serve=ServeSettings(url_prefix=PREFIX), refresh_seconds=5, **unhurried)
