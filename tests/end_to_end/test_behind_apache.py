@@ -156,7 +156,7 @@ def raw(site: Behind, path: str, lines: list[str]) -> str:
         return connection.makefile("rb").read().decode(errors="replace")
 
 
-@pytest.mark.parametrize("path", ["api/v1/status", "api/v1/self/metrics", "api/chat/status", "%61pi/v1/status"])
+@pytest.mark.parametrize("path", ["api/v1/status", "api/v1/self/metrics", "api/chat/conversations", "%61pi/v1/status"])
 def test_without_a_token_the_api_answers_nobody(site: Behind, path: str) -> None:
     """Apache lets everybody pass there: neither a name, nor its own address, nor the secret that it adds may count."""
     for lines in ([], ["X-Remote-User: sam"], ["X_Remote_User: sam"], ["Connection: X-Forwarded-For"]):
@@ -165,7 +165,7 @@ def test_without_a_token_the_api_answers_nobody(site: Behind, path: str) -> None
 
 def test_a_token_is_enough_for_the_api_and_the_health_word_needs_none(site: Behind) -> None:
     headers = {"Authorization": f"Bearer {site.token}", "X-Remote-User": "root"}
-    assert site.ask("api/v1/status", **headers).status == 200
+    assert [site.ask(path, **headers).status for path in ("api/v1/status", "api/chat/conversations")] == [200, 200]
     assert site.ask(f"api/v1/status?token={site.token}").status == 401
     assert site.ask("_dash-layout", Sec_Fetch_Mode="cors", **headers).status == 401
     assert "fullwarp_" in site.ask("api/v1/self/metrics", Authorization=f"Bearer {site.scrape}").text
