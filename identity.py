@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import grp
 import hmac
+import logging
 import os
 import pwd
 import re
@@ -15,11 +16,12 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from data.model import Association, Role, Viewer, Visibility
-from settings import IdentityKind, IdentitySettings, secret_text
+from settings import ExposureSettings, IdentityKind, IdentitySettings, secret_text
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
 NSS_SECONDS = 60.0
 _PASSED_ON = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
+log = logging.getLogger(__name__)
 
 
 class Unidentified(Exception):
@@ -183,6 +185,16 @@ def is_listed(environ: Mapping[str, object], networks: Iterable[str], settings: 
     if settings.kind is IdentityKind.HEADER and _may_be_proxy(environ, settings, peer):
         return False
     return any(peer in ip_network(item, strict=False) for item in networks)
+
+
+def is_scrape_token(sent: str, settings: ExposureSettings) -> bool:
+    """Whether this is the token of the settings; a file that is empty or cannot be read has none."""
+    try:
+        wanted = secret_text(settings.scrape_token, settings.scrape_token_file)
+    except (OSError, UnicodeDecodeError) as err:
+        log.warning("exposure.scrape_token_file cannot be read: %s", err)
+        return False
+    return bool(wanted) and _same(sent, wanted)
 
 
 def _may_be_proxy(environ: Mapping[str, object], settings: IdentitySettings, peer: IPv4Address | IPv6Address) -> bool:

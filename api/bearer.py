@@ -9,6 +9,7 @@ from flask import Request
 
 from api.routes import FOLDER
 from data.model import Association, Viewer
+from identity import is_scrape_token
 from settings import Settings
 from terminal.bearers import OURS, TokenHolders, token_in
 
@@ -30,10 +31,16 @@ class Bearers:
         return self._holders.viewer_of(_sent(request), associations)
 
     def may_scrape(self, request: Request) -> bool:
-        """Whether a token with the role scrape was sent. Raises SourceUnreachable when the store does not answer."""
+        """Whether the settings' scrape_token or a token with the role scrape was sent; the first asks no store.
+
+        Raises SourceUnreachable when the store does not answer.
+        """
         from data.state.tokens import TokenRole
 
-        found = self._holders.found(_sent(request))
+        sent = _sent(request)
+        if not sent.startswith(OURS):  # what the store gave out, the store alone can take back
+            return is_scrape_token(sent, self._settings.exposure)
+        found = self._holders.found(sent)
         return found is not None and found.role is TokenRole.SCRAPE
 
 

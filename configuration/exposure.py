@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SecretStr
 
 from configuration.checks import known_network, origin
 from configuration.section import Section
@@ -34,4 +35,12 @@ class ExposureSettings(Section):
         default_factory=list,
         description="Addresses or networks that may read /readyz and the server's own metrics without a token. What "
         "the proxy passes on never counts as its own.",
+    )
+    scrape_token: SecretStr = Field(
+        SecretStr(""),
+        description="Bearer token that may read the same, whether the store of tokens answers or not; better in "
+        "scrape_token_file.",
+    )
+    scrape_token_file: Path | None = Field(
+        None, description="File that holds the scrape_token; read again when it changes."
     )

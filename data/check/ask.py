@@ -116,12 +116,19 @@ def _safety(settings: Settings, path: Path | None) -> Iterator[Check]:
 
 def identity_checks(settings: Settings) -> Iterator[Check]:
     """Whether requests are named by somebody whom the server may trust, on this host as it is."""
+    shown = settings.exposure
+    length = len(_readable(settings.identity.secret, settings.identity.secret_file))
+    token = _readable(shown.scrape_token, shown.scrape_token_file)
+    yield from safety.identity(settings.identity, settings.serve, length, login_users())
+    yield from safety.watching(shown.scrape_addresses, settings.identity, settings.serve, length, token)
+
+
+def _readable(value: SecretStr, file: Path | None) -> str:
+    """The secret; "" for a file that cannot be read, which is said of files."""
     try:
-        secret = secret_text(settings.identity.secret, settings.identity.secret_file)
+        return secret_text(value, file)
     except (OSError, UnicodeDecodeError):
-        secret = ""
-    yield from safety.identity(settings.identity, settings.serve, len(secret), login_users())
-    yield from safety.watching(settings.exposure.scrape_addresses, settings.identity, settings.serve, len(secret))
+        return ""
 
 
 def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFacts]:

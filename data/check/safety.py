@@ -62,9 +62,14 @@ def _port_without_secret(settings: IdentitySettings, users: list[str]) -> Iterat
 
 
 def watching(
-    listed: Iterable[str], settings: IdentitySettings, serve: ServeSettings, secret_length: int
+    listed: Iterable[str],
+    settings: IdentitySettings,
+    serve: ServeSettings,
+    secret_length: int,
+    token: str = "",
 ) -> Iterator[Check]:
-    """Whether whoever is listed to read /readyz and the server's own metrics can."""
+    """Whether whoever is listed to read /readyz and the server's own metrics can, and nobody who guesses `token`."""
+    yield from _scrape_token(token)
     listed = tuple(listed)
     fix = ("fullwarp token create --user prometheus --role scrape   (and send it as a bearer token)",)
     if listed and serve.bind.startswith("unix:"):
@@ -76,6 +81,15 @@ def watching(
         if lost:
             text = f"what comes from a proxy's address counts as passed on, and may not watch: {some(lost)}"
             yield Check(SUBJECT, Verdict.NOTE, text, fix)
+
+
+def _scrape_token(token: str) -> Iterator[Check]:
+    fix = ("openssl rand -hex 32 > FILE   (named by exposure.scrape_token_file), and the same in Prometheus",)
+    if token.startswith("fullwarp_"):
+        text = "exposure.scrape_token is one of `fullwarp token`, which the store alone knows: it counts for nobody"
+        yield Check(SUBJECT, Verdict.PROBLEM, text, fix)
+    elif token and len(token) < SHORT_SECRET:
+        yield Check(SUBJECT, Verdict.PROBLEM, f"the scrape token has only {len(token)} characters", fix)
 
 
 def _overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:

@@ -282,6 +282,15 @@ def test_who_is_listed_to_watch_can_or_is_told(
 
 
 @pytest.mark.parametrize(
+    ("token", "part"),
+    [("", ""), ("x" * 64, ""), ("short", "only 5 characters"), ("fullwarp_0123456789ab_" + "x" * 43, "for nobody")],
+)
+def test_a_scrape_token_that_can_be_guessed_or_counts_for_nobody_is_a_problem(token: str, part: str) -> None:
+    found, text = said(safety.watching([], IdentitySettings(), ServeSettings(), 64, token))
+    assert found == [Verdict.PROBLEM] * bool(part) and part in text
+
+
+@pytest.mark.parametrize(
     ("mode", "holds_secret", "part"),
     [
         (0o600, True, ""),

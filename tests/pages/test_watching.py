@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from api.self_metrics import SelfMetrics
 from data.state.store import open_store
-from data.state.tokens import TokenRole, create_token
+from data.state.tokens import TokenRole, create_token, revoke_token
 from data.tracing import trace
 from pages._http.watching import route_class
 from pages._request import backing
@@ -226,6 +226,47 @@ def test_a_scrape_token_reads_the_counts_and_nothing_of_the_cluster(
     assert watching == {"user": 401, "staff": 401, "scrape": 200}
     assert asking == {"user": 200, "staff": 200, "scrape": 401}
     assert client.get(f"{PREFIX}readyz", headers=sent["scrape"]).text in ("ready", "starting")
+
+
+WRONG = ("", "Bearer", "Bearer ", "Bearer  ", f"Bearer {SECRET[:-1]}", f"Bearer {SECRET}x", f"Basic {SECRET}", SECRET)
+
+
+@pytest.mark.parametrize("path", ["readyz", "api/v1/self/metrics"])
+def test_the_settings_scrape_token_asks_no_store(tmp_path: Path, path: str) -> None:
+    """The store is a file that is none: whoever asked it would get 503."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "state.sqlite").write_text("no database")
+    (tmp_path / "scrape").write_text(f"{SECRET}\n")
+    client = watched(tmp_path, scrape_token_file=tmp_path / "scrape").test_client()
+
+    def status(authorization: str, path: str = path) -> int:
+        return client.get(PREFIX + path, headers={"Authorization": authorization}).status_code
+
+    answers = {"readyz": "starting", "api/v1/self/metrics": "fullwarp_http_requests_total"}
+    right = client.get(PREFIX + path, headers={"Authorization": f"Bearer {SECRET}"})
+    assert answers[path] in right.text or right.text == "ready"
+    assert [status(sent) for sent in WRONG] == [401] * len(WRONG)
+    assert status(f"Bearer {SECRET}", "api/v1/status") == 401, "it names nobody"
+    assert status("Bearer fullwarp_0123456789ab_" + "x" * 43) == 503
+    (tmp_path / "scrape").write_text("another-one-0123456789")
+    assert status(f"Bearer {SECRET}") == 401, "read again when it changes"
+    (tmp_path / "scrape").unlink()
+    assert status("Bearer another-one-0123456789") == 401
+
+
+def test_what_the_store_gave_out_counts_by_the_store_alone(
+    with_tokens: tuple[FlaskClient, dict[str, str]], tmp_path: Path
+) -> None:
+    """A token that was revoked must not go on because it stands in the settings, too."""
+    _, made = with_tokens
+    client = watched(tmp_path, scrape_token=SecretStr(made["scrape"])).test_client()
+    sent = {"Authorization": f"Bearer {made['scrape']}"}
+    assert client.get(f"{BASE}self/metrics", headers=sent).status_code == 200
+    store = open_store(settings_for(state=tmp_path / "state").state, writes=True)
+    assert store is not None
+    revoke_token(store, made["scrape"].split("_")[1], datetime.now(UTC))
+    store.close()
+    assert client.get(f"{BASE}self/metrics", headers=sent).status_code == 401
 
 
 def test_the_server_is_ready_once_it_has_looked_at_the_cluster() -> None:

@@ -10,11 +10,12 @@ from types import TracebackType
 
 
 class Relay:
-    """Forward bytes from a free loopback `port` to `target`. `accepted` counts the connections so far."""
+    """Forward bytes from a free loopback `port` to `target`. `accepted` counts the connections so far,
+    `passed` the pieces that were passed on."""
 
     def __init__(self, target: int) -> None:
         self.target = target
-        self.port = self.accepted = 0
+        self.port = self.accepted = self.passed = 0
         self._guard = threading.Lock()
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
@@ -81,6 +82,7 @@ class Relay:
             while data := one.recv(65536):
                 self._forwards.wait()
                 other.sendall(data)
+                self.passed += 1
         with self._guard:
             self._open -= {one, other}
         for end in (one, other):

@@ -33,7 +33,14 @@ FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 PREFIX = "/tools/fullwarp/"
 NODES, DEVICES, HELD, UTILIZATION = 4, 32, 8, 0.005
 SECRET = "proxy-secret-0123456789abcdef"
-SECRETS = (SECRET, "redis-password-1", "pg-password-22", "jwt-of-slurm-333", "bearer-of-metrics-4444")
+SECRETS = (
+    SECRET,
+    "redis-password-1",
+    "pg-password-22",
+    "jwt-of-slurm-333",
+    "bearer-of-metrics-4444",
+    "scrape-token-55555",
+)
 PEOPLE = ("alice", "bob", "sam", "root")
 
 
@@ -88,6 +95,10 @@ class Server:
             self.process.wait(30)
 
 
+def _entries(pid: int, name: str) -> int:
+    return sum(1 for _ in Path(f"/proc/{pid}/{name}").iterdir())
+
+
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -117,6 +128,15 @@ class WholeSite:
     def by_token(self, path: str, role: str = "staff") -> Answer:
         return ask(self.port, PREFIX + path, Authorization=f"Bearer {self.tokens[role]}")
 
+    def own_metrics(self) -> Answer:
+        """The server's own metrics, by the token that needs no store."""
+        return ask(self.port, PREFIX + "api/v1/self/metrics", Authorization=f"Bearer {SECRETS[5]}")
+
+    def held(self) -> list[tuple[int, int]]:
+        """Threads and open files of each worker."""
+        workers = sorted(self.server.workers())
+        return [(_entries(pid, "task"), _entries(pid, "fd")) for pid in workers]
+
     def condition(self, source: str) -> str:
         """How a source is, by the server's own metrics."""
         lines = self.by_token("api/v1/self/metrics", "scrape").text.splitlines()
@@ -133,6 +153,11 @@ class WholeSite:
         """Scripts that read the numbers, each checked."""
         headers = {"Authorization": f"Bearer {self.tokens['staff']}"}
         return Viewers(self.port, PREFIX, right_numbers, ("api/v1/status",), 2, headers=headers, **more)  # type: ignore[arg-type]
+
+
+def is_little(held: list[tuple[int, int]]) -> bool:
+    """Whether no worker holds more than its eight request threads, some of its own, and a connection for each."""
+    return all(threads <= 32 and files <= 64 for threads, files in held)
 
 
 def right_numbers(path: str, answer: Answer) -> str | None:
@@ -200,6 +225,7 @@ workers = 2
 threads = 8
 [exposure]
 requests_per_minute = 0
+scrape_token_file = "{site.folder}/scrape-token"
 [api]
 requests_per_minute = 0
 [logs]
@@ -240,6 +266,7 @@ def whole_site(
         )
         (folder / "serve.toml").write_text(_settings(site, run))
         (folder / "serve.toml").chmod(0o640)
+        (folder / "scrape-token").write_text(SECRETS[5])
         site.tokens = _tokens(site, postgres_port)
         stack.enter_context(serving(site, "first"))
         places = [f"unix:{site.socket}", f"127.0.0.1:{site.tcp_port}"]
