@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -18,10 +19,11 @@ from tests.services.passenger import BASE, ROOT, Site
 FOLDER = ROOT / "deploy" / "ondemand"
 VIEWS = FOLDER / "dashboard" / "views"
 RENDER = """
-require "erb"
+require "erb"; require "json"; require "ostruct"
 def link_to(text, address, **more) = %(<a href="#{ERB::Util.html_escape(address)}">#{text}</a>)
 def render(partial:, locals:) = "[#{partial} #{locals[:node]}]"
-d = Struct.new(:pbsid, :nodes).new(ARGV[1], ARGV[2] && [ARGV[2]])
+CurrentUser = Struct.new(:name).new("alice")
+d = OpenStruct.new(JSON.parse(ARGV[1]))
 puts ERB.new(File.read(ARGV[0])).result(binding)
 """
 
@@ -33,13 +35,17 @@ def ruby(*words: str) -> str:
     return subprocess.run([program, *words], check=True, capture_output=True, text=True, timeout=30).stdout
 
 
-def rendered(name: str, *words: str) -> str:
-    return ruby("-e", RENDER, str(VIEWS / name), *words)
+def rendered(name: str, /, **job: object) -> str:
+    return ruby("-e", RENDER, str(VIEWS / name), json.dumps(job))
+
+
+def details(**job: object) -> str:
+    return rendered("active_jobs/_extended_layout.html.erb", **job)
 
 
 @pytest.mark.parametrize("job", ["123", "123_7", "123+1", '1"><script>', "../../dashboard"])
 def test_active_jobs_leads_to_the_page_of_the_job(job: str) -> None:
-    html = rendered("active_jobs/_extended_layout.html.erb", job, "gpu01")
+    html = details(pbsid=job, username="alice", nodes=["gpu01"])
     (address,) = re.findall('href="([^"]*)"', html)
     assert address.startswith(f"{BASE}jobs/") and unquote(address.removeprefix(f"{BASE}jobs/")) == job
     assert "/" not in address.removeprefix(f"{BASE}jobs/") and "<script" not in html
@@ -47,7 +53,21 @@ def test_active_jobs_leads_to_the_page_of_the_job(job: str) -> None:
 
 
 def test_a_job_without_nodes_has_the_link_alone() -> None:
-    assert "job_details" not in rendered("active_jobs/_extended_layout.html.erb", "7")
+    html = details(pbsid="7", username="alice")
+    assert "href=" in html and "job_details" not in html
+
+
+def test_only_own_jobs_have_the_link_for_the_app_shows_no_others() -> None:
+    html = details(pbsid="7", username="bob", nodes=["gpu01"])
+    assert "href=" not in html and "[active_jobs/job_details_node_view gpu01]" in html
+
+
+@pytest.mark.parametrize("job", [{"pbsid": "7", "username": "alice"}, {"pbsid": "7", "username": "bob"}, {"name": "7"}])
+def test_open_ondemand_finds_the_box_into_which_it_writes_the_details(job: dict[str, str]) -> None:
+    """4.1 does, also for a job that has left the queue, of which it knows the name alone."""
+    html = details(**job)
+    assert '<div class="job_data" data-jobid="7"></div>' in html
+    assert ("href=" in html) == (job.get("username") == "alice")
 
 
 def test_the_widget_shows_a_page_that_is_there(ondemand_site: Site) -> None:
@@ -56,43 +76,23 @@ def test_the_widget_shows_a_page_that_is_there(ondemand_site: Site) -> None:
     assert found.status_code == 200 and "Efficiency of my last jobs" in found.text
 
 
-def test_manifest_and_layout_are_yaml_with_what_open_ondemand_looks_for() -> None:
+def as_yaml(path: Path) -> dict[str, Any]:
     reads = 'require "yaml"; require "json"; puts JSON.generate(YAML.safe_load(File.read(ARGV[0])))'
-    manifest = ruby("-e", reads, str(FOLDER / "manifest.yml"))
-    assert all(f'"{name}":' in manifest for name in ("name", "category", "description", "role"))
-    layout = ruby("-e", reads, str(FOLDER / "dashboard" / "ondemand.d" / "fullwarp.yml"))
-    assert '"fullwarp"' in layout and layout.startswith('{"dashboard_layout":{"rows":')
+    found: dict[str, Any] = json.loads(ruby("-e", reads, str(path)))
+    return found
+
+
+def test_the_manifest_has_what_open_ondemand_lists_an_app_by() -> None:
+    """An app without a category is in no menu, and one with the role of another kind has no page of its own."""
+    manifest = as_yaml(FOLDER / "manifest.yml")
+    assert all(manifest[name] for name in ("name", "category", "description"))
+    assert manifest["role"] not in ("batch_connect", "files", "shell") and "url" not in manifest
     assert Path(FOLDER / "icon.svg").read_text().startswith("<svg")
 
 
-def test_the_script_says_what_it_cannot_do(tmp_path: Path) -> None:
-    shutil.copy(FOLDER / "install", tmp_path)
-    for words, said in (
-        (["--python", "bin/python"], "whole path"),
-        (["--python", "/no/such/python"], "install Fullwarp first"),
-        (["--python", "/usr/bin/env"], "no Fullwarp"),
-        (["--server", "https://x/$(id)"], "not an address"),
-        (["--what"], "not known"),
-        (["--python"], "needs a path"),
-    ):
-        found = subprocess.run([tmp_path / "install", *words], capture_output=True, text=True, check=False, timeout=30)
-        assert found.returncode == 2 and said in found.stderr, words
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["install"]
-
-
-def test_a_loader_that_wants_the_old_imp_runs_on_a_python_without_it(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text("VALUE = 42")
-    loader = tmp_path / "loader.py"
-    loader.write_text("import imp, sys; sys.stdout.write(str(imp.load_source('app', sys.argv[1]).VALUE))")
-    start = FOLDER / "bin" / "start.py"
-    newer = f"""
-import runpy, sys
-sys.version_info = (3, 12, 0)
-sys.argv = [{str(start)!r}, {str(loader)!r}, {str(tmp_path / "app.py")!r}]
-sys.modules.pop("imp", None)
-runpy.run_path(sys.argv[0], run_name="__main__")
-assert not hasattr(sys.modules["imp"], "reload"), "the shim was not used"
-"""
-    words = [sys.executable, "-I", "-c", newer]
-    found = subprocess.run(words, capture_output=True, text=True, check=False, timeout=30)
-    assert (found.returncode, found.stdout) == (0, "42"), found.stderr
+def test_the_layout_keeps_open_ondemands_own_widgets_and_names_ours_by_its_file() -> None:
+    rows = as_yaml(FOLDER / "dashboard" / "ondemand.d" / "fullwarp.yml")["dashboard_layout"]["rows"]
+    assert [sum(column["width"] for column in row["columns"]) for row in rows] == [12, 12]
+    named = {name for row in rows for column in row["columns"] for name in column["widgets"]}
+    ours = {path.name.removeprefix("_").removesuffix(".html.erb") for path in (VIEWS / "widgets").iterdir()}
+    assert named == ours | {"recently_used_apps", "pinned_apps", "motd"}

@@ -43,6 +43,8 @@ PREFIX = "fullwarp-ondemand-"
 DIRECT = 'mode = "direct"\n[slurm]\nkind = "simulated"\n[metrics]\nkind = "simulated"\n'
 PROGRAMS = ("/usr/sbin/apache2", "/usr/bin/passenger")
 LAST_HOUR = (COLLECTED - MONDAY) / timedelta(hours=1)
+# Of what Open OnDemand gives to the users' web servers, what could change how an app runs.
+PORTAL = {"PATH": "/usr/bin:/bin", "LANG": "C", "GEM_PATH": "/opt/ood/gems:", "SECRET_KEY_BASE": "secret"}
 APACHE = """
 ServerRoot {folder}
 ServerName localhost
@@ -343,7 +345,7 @@ class _apache:
             user=self.user,
             group=self.user,
             extra_groups=[],
-            env={"HOME": str(self.folder.parent / "home"), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            env={"HOME": str(self.folder.parent / "home"), **PORTAL},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
