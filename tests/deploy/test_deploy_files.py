@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from data.simulation.world import CLUSTER
 from settings import Settings
 from tests.cli.test_serving import OverSocket, ask
 from tests.conftest import service_missing
@@ -46,6 +47,7 @@ def test_the_compose_files_settings_are_settings() -> None:
     found = toml_settings((DEPLOY / "compose" / "fullwarp.toml").read_text())
     assert (found.slurm.kind, found.metrics.kind, found.identity.kind) == ("simulated", "prometheus", "header")
     assert found.metrics.url == "http://prometheus:9090" and found.identity.secret_file is not None
+    assert found.cluster == CLUSTER
 
 
 def test_the_compose_file_names_only_what_it_has() -> None:
@@ -75,6 +77,7 @@ def test_our_containers_may_nothing_that_they_do_not_need(name: str) -> None:
 
 def test_the_simulated_exporters_command_is_one() -> None:
     (script,) = COMPOSE["services"]["exporters"]["command"]
+    assert COMPOSE["services"]["exporters"]["init"]  # a shell that is process 1 ends by no signal
     subprocess.run(["sh", "-n"], input=script.replace("$$", "$"), text=True, check=True)
     words = re.search(r"fullwarp (demo-series .*?) &&", script)
     assert words is not None
@@ -92,15 +95,26 @@ def test_prometheus_takes_its_files(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_compose_files_nginx_takes_its_file(tmp_path: Path) -> None:
-    text = (DEPLOY / "compose" / "nginx.conf").read_text().replace("http://fullwarp:", "http://127.0.0.1:")
-    text = text.replace("/etc/nginx/people", str(tmp_path / "people")).replace("/tmp/", f"{tmp_path}/")
+def test_the_compose_files_nginx_takes_its_file_and_asks_again_where_fullwarp_is(tmp_path: Path) -> None:
+    """A container that is started again has another address."""
+    *_, script = COMPOSE["services"]["nginx"]["command"]
+    (tmp_path / "resolv.conf").write_text("search x.example\nnameserver 192.0.2.1\nnameserver 192.0.2.2\n")
+    (tmp_path / "proxy-secret").write_text("0123\n")
     (tmp_path / "people").write_text("admin:{PLAIN}x\n")
-    (tmp_path / "secret.conf").write_text('proxy_set_header X-Fullwarp-Secret "x";')
-    (tmp_path / "nginx.conf").write_text(text)
-    command = [program("nginx"), "-t", "-q", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
-    done = subprocess.run([*command, "-e", "stderr"], capture_output=True, text=True, check=False)
+    (tmp_path / "nginx.conf").write_text(_moved((DEPLOY / "compose" / "nginx.conf").read_text(), tmp_path))
+    checked = f"{program('nginx')} -t -q -p {tmp_path} -c {tmp_path}/nginx.conf -e stderr"
+    script = _moved(script.replace("$$", "$"), tmp_path).replace("exec nginx -g 'daemon off;'", checked)
+    assert checked in script
+    done = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    made = (tmp_path / "made.conf").read_text()
+    assert re.search(r"^resolver 192\.0\.2\.1 valid=\d+s", made) and 'X-Fullwarp-Secret "0123";' in made
+    assert "proxy_pass $server;" in (tmp_path / "nginx.conf").read_text()
+
+
+def _moved(text: str, folder: Path) -> str:
+    """The text with every file of the container in this folder."""
+    return re.sub(r"/(?:etc/nginx|etc|run|tmp)/(?=\w)", f"{folder}/", text)
 
 
 def test_nginx_takes_the_passwords_of_the_how_to(tmp_path: Path) -> None:
