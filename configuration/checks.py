@@ -82,6 +82,17 @@ def http_headers(headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
+def header_lines(text: str) -> dict[str, str]:
+    """Headers written one a line, as in HTTP. Raises ValueError, which names no value."""
+    found: dict[str, str] = {}
+    for line in filter(str.strip, text.splitlines()):
+        name, colon, value = line.partition(":")
+        if not colon:
+            raise ValueError("a line is no header: Name: value")
+        found[name.strip()] = value.strip()
+    return http_headers(found)
+
+
 def known_network(text: str) -> str:
     ip_network(text, strict=False)
     return text

@@ -35,6 +35,11 @@ class MetricsSettings(Section):
     headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
         default_factory=dict, description="Further headers, such as X-Scope-OrgID for Mimir.", repr=False
     )
+    headers_file: Path | None = Field(
+        None,
+        description="File of further headers that are secret, each a line such as X-Api-Key: abc; read again when it "
+        "changes.",
+    )
     ca_file: Path | None = Field(None, description="CA bundle for https.")
     client_cert_file: Path | None = Field(None, description="Client certificate for https.")
     client_key_file: Path | None = Field(None, description="Key of the client certificate.")

@@ -60,6 +60,8 @@ def secrets_of(section: BaseModel) -> Iterator[str]:
             yield from _parts(_secret(value, getattr(section, f"{name}_file", None)))
         elif name == "headers":
             yield from (text for text in value.values() if len(text) >= LONG)
+        elif name == "headers_file" and value is not None:
+            yield from (part for part in _secret(SecretStr(""), value).split() if len(part) >= LONG)
 
 
 def _secret(value: SecretStr, file: Path | None) -> str:

@@ -138,7 +138,7 @@ def named_files(settings: Settings, path: Path | None) -> Iterator[safety.FileFa
     for section_name, section in settings:
         for name, value in section if isinstance(section, BaseModel) else ():
             if isinstance(value, Path) and (
-                name.endswith("key_file") or name.removesuffix("_file") in _secrets(section)
+                name.endswith(("key_file", "headers_file")) or name.removesuffix("_file") in _secrets(section)
             ):
                 yield safety.FileFacts(f"{section_name}.{name}", value, _mode(value), reader=_not_reader(value))
 

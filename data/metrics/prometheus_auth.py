@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import requests
+from pydantic import SecretStr
 from requests.auth import AuthBase, HTTPBasicAuth
 
+from configuration.checks import header_lines
 from data.errors import SourceDenied
-from settings import MetricsSettings
+from settings import MetricsSettings, secret_text
 
 
 class Authorization(AuthBase):
-    """A bearer token, else a user name with password, else nothing.
+    """The headers of their file, then a bearer token, else a user name with password, else nothing.
 
     Given to every request, also when it adds nothing: requests would otherwise take credentials from ~/.netrc.
     """
@@ -22,6 +24,7 @@ class Authorization(AuthBase):
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         settings = self._settings
+        request.headers.update(_more_headers(settings.headers_file))
         token = _secret(settings.token_file, settings.token.get_secret_value(), "token_file")
         if token:
             request.headers["Authorization"] = f"Bearer {token}"
@@ -30,6 +33,17 @@ class Authorization(AuthBase):
             password = _secret(settings.password_file, settings.password.get_secret_value(), "password_file")
             return HTTPBasicAuth(settings.username.encode(), password.encode())(request)  # type: ignore[no-any-return]
         return request
+
+
+def _more_headers(path: Path | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    try:
+        return header_lines(secret_text(SecretStr(""), path))
+    except (OSError, ValueError) as err:
+        raise SourceDenied(
+            f"metrics.headers_file {path} cannot be used: {err}", hint="See metrics.headers_file."
+        ) from err
 
 
 def _secret(path: Path | None, given: str, field: str) -> str:

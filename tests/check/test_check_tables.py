@@ -348,6 +348,13 @@ def test_every_secret_counts_as_one_and_so_does_its_file(name: str) -> None:
     assert [facts.field for facts in ask.named_files(kept, None)] == [f"{name}_file"]
 
 
+def test_a_file_of_headers_holds_secrets() -> None:
+    settings = Settings.model_validate({"metrics": {"headers_file": "/etc/shadow"}})
+    assert [(one.field, one.holds_secret) for one in ask.named_files(settings, None)] == [
+        ("metrics.headers_file", True)
+    ]
+
+
 def test_nobody_who_can_be_staff_is_said() -> None:
     settings = IdentitySettings(staff_admin_levels=[])
     assert said(safety.staff(settings))[0] == [Verdict.NOTE]

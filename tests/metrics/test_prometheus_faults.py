@@ -160,6 +160,30 @@ def test_a_token_file_is_sent_and_read_again_when_it_changes(tmp_path: Path) -> 
         assert server.headers[-1]["Authorization"] == "Bearer second"
 
 
+def test_headers_of_a_file_are_sent_as_they_are_now(tmp_path: Path) -> None:
+    file = tmp_path / "headers"
+    file.write_text("X-Api-Key: first:key\n\nX-Scope-OrgID:hpc\n")
+    with AnsweringServer() as server:
+        mine = PrometheusSource(MetricsSettings(url=server.url, headers_file=file, headers={"X-Scope-OrgID": "plain"}))
+        mine.health()
+        assert (server.headers[-1]["X-Api-Key"], server.headers[-1]["X-Scope-OrgID"]) == ("first:key", "hpc")
+        file.write_text("X-Api-Key: another-key-2")
+        mine.health()
+        assert server.headers[-1]["X-Api-Key"] == "another-key-2"
+
+
+@pytest.mark.parametrize("text", [None, "canary-word", "X Y: canary-word", "X: canary\x00word", "X: caf\u00e9-canary"])
+def test_a_file_without_headers_is_named_and_its_text_is_not_shown(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "headers"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with AnsweringServer() as server:
+        mine = PrometheusSource(MetricsSettings(url=server.url, headers_file=file, retries=0))
+        with pytest.raises(SourceDenied, match=r"metrics\.headers_file") as told:
+            mine.latest(["gpu_utilization"])
+        assert "canary" not in str(told.value) and server.headers == []
+
+
 def test_basic_credentials_are_sent_and_never_shown() -> None:
     with AnsweringServer(status=401) as server:
         settings = MetricsSettings(url=server.url, username="me", password="s3cret")

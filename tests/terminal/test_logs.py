@@ -85,10 +85,14 @@ def test_a_nested_request_gives_the_outer_one_back() -> None:
 @pytest.fixture
 def secretive(tmp_path: Path) -> Settings:
     (tmp_path / "proxy").write_text("from-a-file-1\n")
+    (tmp_path / "headers").write_text("X-Other: a-header-of-a-file-22\n")
     return Settings(
         slurm=SlurmSettings(token=SecretStr("jwt-of-slurm")),
         metrics=MetricsSettings(
-            url="http://prometheus", password=SecretStr("metrics-pass"), headers={"X-Key": "a-header-that-is-a-key"}
+            url="http://prometheus",
+            password=SecretStr("metrics-pass"),
+            headers={"X-Key": "a-header-that-is-a-key"},
+            headers_file=tmp_path / "headers",
         ),
         identity=IdentitySettings(secret_file=tmp_path / "proxy"),
         cache=CacheSettings(redis_url=SecretStr("redis://:redis-pass@host:6379/0")),
@@ -101,6 +105,7 @@ SECRETS = (
     "jwt-of-slurm",
     "metrics-pass",
     "a-header-that-is-a-key",
+    "a-header-of-a-file-22",
     "from-a-file-1",
     "redis-pass",
     "pg-pass",
