@@ -88,7 +88,7 @@ class StateStore:
         try:
             return self._engine.connect()
         except SQLAlchemyError as err:
-            raise self._silent(err) from err
+            raise self.unreachable(err) from err
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
@@ -97,9 +97,10 @@ class StateStore:
             with self._engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as err:
-            raise self._silent(err) from err
+            raise self.unreachable(err) from err
 
-    def _silent(self, err: SQLAlchemyError) -> SourceUnreachable:
+    def unreachable(self, err: SQLAlchemyError) -> SourceUnreachable:
+        """What such an error of the database is to whoever asked."""
         section = self.kind.section
         return SourceUnreachable(
             f"the {self.kind.name} does not answer: {first_line(err)}",

@@ -43,20 +43,27 @@ def enforcing(store: StateStore, wait_seconds: float) -> Iterator[Lock]:
 
 @contextmanager
 def _in_database(store: StateStore, wait_seconds: float) -> Iterator[Lock]:
-    until = time.monotonic() + wait_seconds
     connection = store.hold()
     try:
-        while not connection.scalar(text(f"SELECT pg_try_advisory_lock({_NUMBER})")):
-            connection.commit()
-            if time.monotonic() >= until:
-                raise HeldByAnother("Another process is enforcing", hint="Try again when it is done.")
-            time.sleep(_POLL_SECONDS)
-        connection.commit()
+        try:
+            _take(connection, wait_seconds)
+        except SQLAlchemyError as err:
+            raise store.unreachable(err) from err
         yield _DatabaseLock(connection)
     finally:
         with suppress(SQLAlchemyError):
             connection.invalidate()
         connection.close()
+
+
+def _take(connection: Connection, wait_seconds: float) -> None:
+    until = time.monotonic() + wait_seconds
+    while not connection.scalar(text(f"SELECT pg_try_advisory_lock({_NUMBER})")):
+        connection.commit()
+        if time.monotonic() >= until:
+            raise HeldByAnother("Another process is enforcing", hint="Try again when it is done.")
+        time.sleep(_POLL_SECONDS)
+    connection.commit()
 
 
 class _DatabaseLock:

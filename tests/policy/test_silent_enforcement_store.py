@@ -3,6 +3,7 @@ written down, and the next passes go on from there."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -100,11 +101,19 @@ def test_a_pass_that_cannot_open_its_database_does_nothing(world: SilentAt) -> N
     assert world.tried == []
 
 
-def test_the_lock_of_a_silent_database_is_nobodys(world: SilentAt) -> None:
+def test_a_lock_is_lost_when_its_database_falls_silent_and_none_is_given(world: SilentAt) -> None:
     with enforcing(world.store, 0.0) as lock:
         lock.require()
         world.relay.hush()
         with pytest.raises(HeldByAnother):
             lock.require()
-    with pytest.raises((FullwarpError, HeldByAnother)), enforcing(world.store, 0.0):
+    with pytest.raises(SourceUnreachable), enforcing(world.store, 0.0):
         pytest.fail("a lock from a database that does not answer")
+
+
+def test_a_database_that_falls_silent_while_the_lock_is_waited_for_gives_none(world: SilentAt) -> None:
+    assert world.direct is not None
+    with enforcing(world.direct, 0.0):
+        threading.Timer(0.5, world.relay.hush).start()
+        with pytest.raises(SourceUnreachable, match="no answer"), enforcing(world.store, 60.0):
+            pytest.fail("two at once")
