@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.services.web import STAFF, Web
-
-WAIT_MS = 30_000
+from tests.services.web import STAFF, WAIT_MS, Web
 
 
 @dataclass

@@ -73,7 +73,7 @@ def test_a_whole_conversation_with_calls_marks_thumbs_and_what_is_kept(talking: 
     expect(page.locator(".fw-chat-head")).to_contain_text("sees what sam may see")
     expect(page.locator("#chat-note")).to_contain_text("go to 127.0.0.1. Kept for 90 days.")
     ask(page, "How is it?")
-    assert page.input_value(".fw-chat-field") == ""
+    expect(page.locator(".fw-chat-field")).to_have_value("")
     expect(page.locator(TEXT)).to_contain_text("The cluster has 6 nodes.")
     expect(page.locator(f"{TEXT} .fw-not-traced")).to_have_count(1)
     expect(page.locator(f"{TEXT} a")).to_have_attribute("href", "/warp/nodes/gpu01")
@@ -228,7 +228,7 @@ def test_an_edited_question_takes_the_place_of_the_old_one(talking: Web, look: L
     ask(page, "second")
     page.locator(".fw-chat-asked").first.hover()
     page.click("[data-chat-act=edit] >> nth=0")
-    assert page.input_value(".fw-chat-field") == "first"
+    expect(page.locator(".fw-chat-field")).to_have_value("first")
     page.keyboard.press("Escape")
     expect(page.locator("[data-part=editing]")).to_be_hidden()
     page.locator(".fw-chat-asked").first.hover()
@@ -349,7 +349,7 @@ def test_a_name_that_looks_like_a_page_stays_text(web: Web, look: Look) -> None:
         expect(text).to_contain_text("<img src=x onerror=alert(1)>")
         expect(text).to_contain_text("<script>alert(2)</script>")
         assert text.locator("img, script, a").count() == 0 and text.locator("strong").inner_text() == "bold"
-        assert page.locator("[data-question] *").count() == 0
+        expect(page.locator("[data-question] *")).to_have_count(0)
         page.click("summary:has-text('Arguments and result')")
         expect(page.locator(".fw-tool pre").last).to_contain_text("<img src=x onerror=alert(1)>")
         assert [one for one in seen.asked if "x.png" in one] == [] and seen.complaints == []
@@ -382,7 +382,7 @@ def test_what_is_refused_is_said_and_stays_in_the_field(web: Web, look: Look, tm
         page.fill(".fw-chat-field", "two")
         page.keyboard.press("Enter")
         expect(page.locator(".fw-chat-refused")).to_contain_text("1 a day are allowed")
-        assert page.input_value(".fw-chat-field") == "two"
+        expect(page.locator(".fw-chat-field")).to_have_value("two")
 
 
 def test_without_a_model_commands_show_the_same_cards(web: Web, look: Look) -> None:

@@ -17,7 +17,6 @@ from tests.services.web import STAFF, USER, Web, open_still
 Look = Callable[..., Any]
 WEEK = "since=2026-03-02&until=2026-03-09"
 READY = "#plot-week svg"
-SLOW = 60_000  # a machine that runs other tests
 LONG = "a-user-with-a-name-that-is-longer-than-any-column-of-the-table"
 
 
@@ -25,7 +24,6 @@ LONG = "a-user-with-a-name-that-is-longer-than-any-column-of-the-table"
 def libraries() -> None:
     """As the warm-up of an app with history does: half loaded in one thread, it breaks the JSON of all others."""
     importlib.import_module("pandas")
-    expect.set_options(timeout=SLOW)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +123,7 @@ def test_an_answer_that_comes_after_back_is_not_put_into_the_page_that_came_back
         late[0].continue_()
     page.wait_for_timeout(500)
     expect(page.locator("#eff-table h2")).to_have_text("Users", timeout=1000)
-    assert page.locator(".fw-history-crumbs").count() == 0
+    expect(page.locator(".fw-history-crumbs")).to_have_count(0)
 
 
 def test_a_name_is_looked_for_while_it_is_typed_and_the_field_keeps_the_keyboard(history: Web, look: Look) -> None:

@@ -38,7 +38,7 @@ def test_the_search_leads_by_keyboard_to_a_node_and_back_returns(web: Web, look:
     page.wait_for_url("**/nodes/h002")
     page.go_back()
     page.wait_for_selector("#gpu-map .fw-cell.fw-out")
-    assert page.input_value("#filter-state") == "busy"
+    expect(page.locator("#filter-state")).to_have_value("busy")
 
 
 @pytest.mark.parametrize("text", ["48211_3", "48211+1", "999999"])
@@ -95,7 +95,7 @@ def test_a_link_in_the_card_is_reached_by_tab(web: Web, look: Look) -> None:
     page.locator("#map-card").wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "h001 GPU 0"
-    assert page.locator("#map-card").is_visible()
+    expect(page.locator("#map-card")).to_be_visible()
 
 
 def test_time_travel_steps_compares_and_comes_back(web: Web, look: Look) -> None:
@@ -139,7 +139,8 @@ def test_the_slider_moves_by_keyboard_and_play_goes_on(web: Web, look: Look) -> 
 def test_a_shared_link_restores_moment_and_filters(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url + "?at=2026-03-01T10:00&state=idle&metric=sm_activity&group=user&compare=1")
-    assert page.input_value("#filter-state") == "idle" and page.input_value("#map-group") == "user"
+    expect(page.locator("#filter-state")).to_have_value("idle")
+    expect(page.locator("#map-group")).to_have_value("user")
     assert page.locator("html").get_attribute("data-past") is not None
     expect(page.locator(".fw-compare")).to_have_count(2)
 
@@ -147,14 +148,14 @@ def test_a_shared_link_restores_moment_and_filters(web: Web, look: Look) -> None
 def test_an_impossible_moment_is_named_and_the_page_is_of_now(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url + "?at=tomorrow")
-    assert "tomorrow" in page.locator("#overview-banner").inner_text()
+    expect(page.locator("#overview-banner")).to_contain_text("tomorrow")
     assert page.locator("html").get_attribute("data-past") is None
 
 
 def test_on_a_phone_the_search_opens_from_its_button(web: Web, look: Look) -> None:
     web.show(whole())
     page = look(width=390).open(web.url)
-    assert page.locator("#search").is_hidden()
+    expect(page.locator("#search")).to_be_hidden()
     page.click("#search-open")
     page.keyboard.type("h001")
     page.click(".fw-found >> nth=0")
@@ -168,5 +169,6 @@ def test_forced_colors_print_and_reduced_motion_keep_the_cues(web: Web, look: Lo
     assert page.locator("#gpu-map .fw-idle").first.evaluate(style) != "none"
     assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--fw-fast')").strip() == "0ms"
     page.emulate_media(media="print")
-    assert page.locator(".fw-nav").is_hidden() and page.locator("#time-bar").is_hidden()
+    expect(page.locator(".fw-nav")).to_be_hidden()
+    expect(page.locator("#time-bar")).to_be_hidden()
     assert page.locator("#gpu-map .fw-cell").first.is_visible()

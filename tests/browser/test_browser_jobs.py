@@ -84,9 +84,9 @@ def test_metrics_down_leaves_what_slurm_knows(web: Web, look: Look) -> None:
     show(web, asked, metrics)
     metrics.fault = metrics.series_fault = SourceUnreachable("refused")
     page = look(USER).open(web.url + "jobs/7", ".fw-meters")
-    assert "not measured" in page.inner_text("#job-meters")
-    assert "did not answer" in page.inner_text("#job-main")
-    assert page.locator("#job-charts .fw-small:has(svg)").count() == 0
+    expect(page.locator("#job-meters")).to_contain_text("not measured")
+    expect(page.locator("#job-main")).to_contain_text("did not answer")
+    expect(page.locator("#job-charts .fw-small:has(svg)")).to_have_count(0)
 
 
 def test_a_users_pages_never_name_anybody_else(web: Web, look: Look) -> None:
@@ -134,7 +134,7 @@ def test_sort_filter_and_list_live_in_the_address_and_come_back(web: Web, look: 
     expect(page.locator(".fw-table tbody tr")).to_have_count(1)
     page.reload()
     page.wait_for_selector(".fw-table tbody tr")
-    assert page.input_value("#jobs-pick-user") == "mallory"
+    expect(page.locator("#jobs-pick-user")).to_have_value("mallory")
     assert page.locator("th[aria-sort='descending']").inner_text().startswith("GPUs")
     page.click("button[data-value='pending']")
     page.wait_for_url("**/jobs?user=mallory&show=pending")
@@ -146,7 +146,7 @@ def test_sort_filter_and_list_live_in_the_address_and_come_back(web: Web, look: 
 def test_no_match_says_what_was_asked_and_clears_it(web: Web, look: Look) -> None:
     show(web, *cluster())
     page = look().open(web.url + "jobs?q=nothing-has-this", ".fw-state")
-    assert "nothing-has-this" in page.inner_text(".fw-state")
+    expect(page.locator(".fw-state")).to_contain_text("nothing-has-this")
     page.click(".fw-state [data-clear-jobs]")
     expect(page.locator(".fw-table tbody tr")).to_have_count(2)
 
@@ -176,7 +176,7 @@ def test_charts_show_gaps_idle_time_and_zoom_together(web: Web, look: Look) -> N
     labels = page.eval_on_selector_all("#job-charts .fw-small", "all => all.map(one => one.getAttribute('aria-label'))")
     assert labels[0].startswith("GPU 1, mean 0 %, idle 2 h") and labels[1].startswith("GPU 0, mean 65 %, never idle")
     assert page.locator("#job-charts .fw-series").last.get_attribute("d").count("M") == 2
-    assert page.locator("#job-charts .fw-small").first.locator(".fw-idle-foot").count() == 2
+    expect(page.locator("#job-charts .fw-small").first.locator(".fw-idle-foot")).to_have_count(2)
     before = page.locator("#job-charts .fw-series").last.get_attribute("d")
     frame = page.locator(".fw-smallplot").first.bounding_box()
     page.mouse.move(frame["x"] + 20, frame["y"] + 20)
@@ -212,7 +212,7 @@ def test_a_finished_job_names_what_measured_it_and_does_not_tick(web: Web, look:
     show(web, *cluster())
     seen = look(USER)
     page = seen.open(web.url + "jobs/5", ".fw-meters")
-    assert "Slurm accounting" in page.inner_text(".fw-jobfacts")
+    expect(page.locator(".fw-jobfacts")).to_contain_text("Slurm accounting")
     calls = len([url for url in seen.asked if "_dash-update" in url])
     page.wait_for_timeout(5500)
     assert len([url for url in seen.asked if "_dash-update" in url]) == calls
@@ -253,7 +253,7 @@ def test_the_script_comes_when_its_panel_is_unfolded_and_copies_whole(web: Web, 
     show(web, *cluster())
     seen = look(width=390)
     page = seen.open(web.url + "jobs/7", PAGES["jobs/7"])
-    assert page.locator("#job-script pre").count() == 0
+    expect(page.locator("#job-script pre")).to_have_count(0)
     page.get_by_text("Show what was submitted").click()
     expect(page.locator("#job-script pre")).to_contain_text("#SBATCH --job-name=train_llm")
     copied = page.locator("#job-script .fw-copy").get_attribute("data-copy")

@@ -175,13 +175,13 @@ def test_filters_live_in_the_address_and_come_back(web: Web, look: Look) -> None
     expect(page.locator(".fw-grid .ag-center-cols-container .ag-row")).to_have_count(1)
     page.evaluate("history.back()")
     expect(page.locator(".fw-grid .ag-center-cols-container .ag-row")).to_have_count(5)
-    assert page.input_value("#nodes-state") == "*"
+    expect(page.locator("#nodes-state")).to_have_value("*")
 
 
 def test_no_match_names_the_filters_and_clears_them(web: Web, look: Look) -> None:
     show(web, whole())
     page = look().open(web.url + "nodes?q=zzz", ".fw-state")
-    assert "None of 5 nodes fits q “zzz”" in page.inner_text("#nodes-instead")
+    expect(page.locator("#nodes-instead")).to_contain_text("None of 5 nodes fits q “zzz”")
     page.click("#nodes-instead [data-clear-nodes]")
     expect(page.locator(".fw-grid .ag-center-cols-container .ag-row")).to_have_count(5)
 
@@ -212,7 +212,7 @@ def test_a_name_leads_to_the_node_and_back_to_the_same_list(web: Web, look: Look
     page.evaluate("history.back()")
     page.wait_for_url("**/nodes?state=idle")
     page.wait_for_selector(".fw-grid .ag-row")
-    assert page.input_value("#nodes-state") == "idle"
+    expect(page.locator("#nodes-state")).to_have_value("idle")
 
 
 def test_the_table_comes_as_csv_without_formulas(web: Web, look: Look) -> None:
@@ -228,7 +228,7 @@ def test_the_table_comes_as_csv_without_formulas(web: Web, look: Look) -> None:
 def test_tiles_show_the_same_nodes(web: Web, look: Look) -> None:
     show(web, whole())
     page = open_page(web, look(), "nodes", "?view=tiles", ".fw-tile")
-    assert page.locator(".fw-tile").count() == 5
+    expect(page.locator(".fw-tile")).to_have_count(5)
     assert page.locator(".fw-tile .fw-mini").first.get_attribute("aria-label") == "GPUs: 4 busy"
 
 
@@ -236,7 +236,8 @@ def test_a_gap_in_the_data_is_a_gap_in_the_line(web: Web, look: Look) -> None:
     show(web, whole())
     page = open_page(web, look(), "node")
     drawn = str(page.locator("#series-boxes .fw-line").nth(3).get_attribute("d"))
-    assert drawn.count("M") == 2 and page.locator("#series-boxes .fw-multiple").count() == 8
+    assert drawn.count("M") == 2
+    expect(page.locator("#series-boxes .fw-multiple")).to_have_count(8)
 
 
 def test_another_metric_and_span_live_in_the_address(web: Web, look: Look) -> None:
@@ -248,7 +249,7 @@ def test_another_metric_and_span_live_in_the_address(web: Web, look: Look) -> No
     expect(page.locator("#series-note")).to_contain_text("1 d")
     page.reload()
     page.wait_for_selector("#series-boxes .fw-multiple")
-    assert page.input_value("#series-metric") == "temperature_celsius"
+    expect(page.locator("#series-metric")).to_have_value("temperature_celsius")
 
 
 def test_a_drag_over_a_chart_zooms_all_of_them(web: Web, look: Look) -> None:
@@ -307,7 +308,7 @@ def test_in_the_past_ages_are_those_of_then_and_links_keep_the_moment(web: Web, 
 def test_staff_copy_the_lines_that_give_a_missing_metric(web: Web, look: Look) -> None:
     show(web, whole())
     page = open_page(web, look(), "health")
-    assert "DCGM_FI_PROF_SM_OCCUPANCY" in page.inner_text("#health-body")
+    expect(page.locator("#health-body")).to_contain_text("DCGM_FI_PROF_SM_OCCUPANCY")
     user = open_page(web, look(USER), "health")
     assert "DCGM_FI" not in user.inner_text("#health-body") and "OCC" in user.inner_text("#health-body")
 

@@ -45,9 +45,9 @@ def test_it_loads_clean_and_asks_nobody_else(
     web.show(whole())
     seen = look(user, theme, width)
     page = seen.open(web.url)
-    assert page.locator(".fw-me").get_attribute("title") == f"Signed in as {user}, {role}"
-    assert page.locator("html").get_attribute("data-bs-theme") == theme
-    assert page.locator("#gpu-map .fw-cell").count() == 19
+    expect(page.locator(".fw-me")).to_have_attribute("title", f"Signed in as {user}, {role}")
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
+    expect(page.locator("#gpu-map .fw-cell")).to_have_count(19)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert [url for url in seen.asked if not url.startswith((web.url, "data:"))] == []
     assert seen.complaints == []
@@ -85,12 +85,13 @@ def test_filters_live_in_the_address_and_survive_reload_and_back(web: Web, look:
     page.wait_for_url("**/?state=idle&partition=h100")
     page.reload()
     page.wait_for_selector(".fw-cell.fw-out")
-    assert (page.input_value("#filter-state"), page.input_value("#filter-partition")) == ("idle", "h100")
-    assert page.locator("#gpu-map .fw-cell:not(.fw-out)").count() == 1
+    expect(page.locator("#filter-state")).to_have_value("idle")
+    expect(page.locator("#filter-partition")).to_have_value("h100")
+    expect(page.locator("#gpu-map .fw-cell:not(.fw-out)")).to_have_count(1)
     page.evaluate("history.back()")
     page.wait_for_url("**/?state=idle")
     expect(page.locator("#filter-partition")).to_have_value("*")
-    assert page.input_value("#filter-state") == "idle"
+    expect(page.locator("#filter-state")).to_have_value("idle")
 
 
 def test_two_filters_are_cleared_by_one_press_and_back_brings_them_again(web: Web, look: Look) -> None:
@@ -105,7 +106,8 @@ def test_two_filters_are_cleared_by_one_press_and_back_brings_them_again(web: We
     expect(page.locator("#gpu-map .fw-out")).to_have_count(0)
     page.evaluate("history.back()")
     page.wait_for_url("**/?state=idle&partition=h100")
-    assert (page.input_value("#filter-state"), page.input_value("#filter-partition")) == ("idle", "h100")
+    expect(page.locator("#filter-state")).to_have_value("idle")
+    expect(page.locator("#filter-partition")).to_have_value("h100")
 
 
 def test_a_phone_has_one_list_for_what_the_map_is_colored_by(web: Web, look: Look) -> None:
@@ -115,8 +117,8 @@ def test_a_phone_has_one_list_for_what_the_map_is_colored_by(web: Web, look: Loo
     page.select_option("#map-metric-narrow", "sm_activity")
     page.wait_for_url("**/?metric=sm_activity")
     page.set_viewport_size({"width": 1280, "height": 900})
-    assert page.locator("#map-metric-narrow").is_hidden()
-    assert page.locator("#map-metric input:checked").get_attribute("value") == "sm_activity"
+    expect(page.locator("#map-metric-narrow")).to_be_hidden()
+    expect(page.locator("#map-metric input:checked")).to_have_attribute("value", "sm_activity")
     page.locator("#map-metric").get_by_text("Allocation").click()
     page.wait_for_url("**/?metric=allocation")
     expect(page.locator("#map-metric-narrow")).to_have_value("allocation")
@@ -135,7 +137,7 @@ def test_the_legend_filters_and_takes_it_back(web: Web, look: Look) -> None:
     page = look().open(web.url)
     page.click(".fw-legend button[data-state='down']")
     page.wait_for_selector(".fw-legend button[data-state='down'][aria-pressed='true']")
-    assert page.locator("#gpu-map .fw-cell:not(.fw-out)").count() == 1
+    expect(page.locator("#gpu-map .fw-cell:not(.fw-out)")).to_have_count(1)
     page.click(".fw-legend button[data-state='down']")
     expect(page.locator("#gpu-map .fw-out")).to_have_count(0)
 
@@ -171,10 +173,10 @@ def test_the_map_is_one_tab_stop_with_arrows_and_a_sentence_for_each_gpu(web: We
     for key in ("End", "ArrowRight"):
         page.keyboard.press(key)
     assert page.evaluate(name) == "h002, GPU 0, H100, held and idle, UTIL 0 %"
-    assert page.locator("#gpu-map [tabindex='0']").count() == 1
-    assert "Held, idle" in page.locator("#map-card").inner_text()
+    expect(page.locator("#gpu-map [tabindex='0']")).to_have_count(1)
+    expect(page.locator("#map-card")).to_contain_text("Held, idle")
     page.keyboard.press("Escape")
-    assert page.locator("#map-card").is_hidden()
+    expect(page.locator("#map-card")).to_be_hidden()
 
 
 def test_a_refresh_touches_only_the_cells_that_changed(web: Web, look: Look) -> None:
@@ -273,8 +275,8 @@ def test_a_cluster_without_gpus_says_why(web: Web, look: Look, changes: dict[str
     web.show(snapshot(**changes))
     seen = look(USER)
     page = seen.open(web.url, ".fw-state")
-    assert title in page.locator("#map-instead").inner_text()
-    assert page.locator("#gpu-map .fw-cell").count() == 0
+    expect(page.locator("#map-instead")).to_contain_text(title)
+    expect(page.locator("#gpu-map .fw-cell")).to_have_count(0)
     assert seen.complaints == []
 
 
@@ -290,10 +292,10 @@ def test_the_past_is_marked_and_does_not_tick(web: Web, look: Look) -> None:
     live = web.show(snapshot())
     seen = look()
     page = seen.open(web.url + "?at=2026-03-01T10:00")
-    assert "Not known for that moment" in page.locator("#overview-banner").inner_text()
+    expect(page.locator("#overview-banner")).to_contain_text("Not known for that moment")
     assert page.get_by_text("Back to now").count() - page.locator(".fw-without-script").count() == 1
-    assert page.locator(".fw-without-script").is_hidden()
-    assert "Past:" in page.locator("#as-of").inner_text()
+    expect(page.locator(".fw-without-script")).to_be_hidden()
+    expect(page.locator("#as-of")).to_contain_text("Past:")
     page.wait_for_timeout(5500)
     assert seen.callbacks == [] and live.asked == 0
 
@@ -308,10 +310,10 @@ def test_the_theme_is_kept_and_there_before_the_first_paint(web: Web, look: Look
     web.show(snapshot())
     page = look(theme="light").open(web.url)
     page.click("#theme")
-    assert page.locator("html").get_attribute("data-bs-theme") == "dark"
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
     page.reload(wait_until="commit")
     page.wait_for_selector(".fw-shell", state="attached")
-    assert page.locator("html").get_attribute("data-bs-theme") == "dark"
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
 
 
 @pytest.mark.parametrize(("nodes", "mode", "cells"), [(121, "fw-compact", 968), (601, "fw-dense", 601)])
@@ -320,7 +322,7 @@ def test_large_clusters_are_drawn_smaller(web: Web, look: Look, nodes: int, mode
     web.show(snapshot(nodes=tuple(node(f"n{at:04}") for at in range(nodes)), gpus=gpus))
     page = look().open(web.url)
     assert mode in str(page.locator("#gpu-map").get_attribute("class"))
-    assert page.locator("#gpu-map .fw-cell").count() == cells
+    expect(page.locator("#gpu-map .fw-cell")).to_have_count(cells)
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 

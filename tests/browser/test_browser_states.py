@@ -136,7 +136,8 @@ def test_a_wall_screen_shows_more_and_nothing_to_press(web: Web, look: Look) -> 
     assert page.locator(".fw-day-plot").is_visible() and page.get_by_text("Queue", exact=True).is_visible()
     nothing_serious(page)
     page.set_viewport_size({"width": 1280, "height": 900})
-    assert page.locator(".fw-day-plot").is_hidden() and page.locator(".fw-nav").is_hidden()
+    expect(page.locator(".fw-day-plot")).to_be_hidden()
+    expect(page.locator(".fw-nav")).to_be_hidden()
     inside(web, seen)
 
 
@@ -148,7 +149,8 @@ def test_paper_is_light_and_unfolded_and_the_screen_comes_back(web: Web, look: L
     page.emulate_media(media="print")
     expect(page.locator("html")).to_have_attribute("data-bs-theme", "light")
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
-    assert page.locator(".fw-nav").is_hidden() and page.locator(".fw-filters").is_hidden()
+    expect(page.locator(".fw-nav")).to_be_hidden()
+    expect(page.locator(".fw-filters")).to_be_hidden()
     page.emulate_media(media="screen")
     expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import requests
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.services.passenger import DIRECT, Site
 
@@ -76,7 +76,7 @@ def serious(page: Page) -> list[str]:
 def test_pages_are_clean_and_fit(opened: Open, theme: str, width: int) -> None:
     for path in PAGES:
         page = opened(path, theme=theme, width=width)
-        assert page.locator("html").get_attribute("data-bs-theme") == theme
+        expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
         assert serious(page) == [], path
         wide, high = page.evaluate("[document.documentElement.scrollWidth, document.body.scrollHeight]")
         assert wide <= width, path
@@ -114,11 +114,11 @@ def test_the_theme_is_the_viewers_own_and_a_frame_may_ask_for_one(opened: Open, 
     page = opened()
     page.get_by_role("button", name="Switch between light and dark").click()
     page.goto(site.url + "cluster")
-    assert page.locator("html").get_attribute("data-bs-theme") == "dark"
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
     page.goto(site.url + "?embed=1&theme=light")
-    assert page.locator("html").get_attribute("data-bs-theme") == "light"
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "light")
     page.goto(site.url + '?embed=1&theme="><b>')
-    assert page.locator("b").count() == 0
+    expect(page.locator("b")).to_have_count(0)
 
 
 def polls(page: Page) -> list[str]:
@@ -142,11 +142,11 @@ def test_it_asks_once_a_minute_and_rests_after_a_quarter_of_an_hour_or_while_hid
     assert count <= 16
     page.clock.run_for(60 * MINUTE)
     assert len(asked) == count
-    assert "not used" in page.locator("#resting").inner_text()
+    expect(page.locator("#resting")).to_contain_text("not used")
     with page.expect_response(lambda answer: "part=1" in answer.url):
         page.mouse.move(40, 40)
         page.mouse.move(80, 80)
-    assert page.locator("#resting").is_hidden()
+    expect(page.locator("#resting")).to_be_hidden()
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
     count = len(asked)
     page.clock.run_for(10 * MINUTE)
@@ -169,8 +169,8 @@ def test_signed_out_it_says_so_and_keeps_what_it_shows(opened: Open) -> None:
     page.route("**/*part=1*", lambda route: route.fulfill(status=200, content_type="text/html", body="<h1>Log in</h1>"))
     page.clock.run_for(MINUTE + 5000)
     page.wait_for_selector("#resting:not([hidden])")
-    assert "signed out" in page.locator("#resting").inner_text()
-    assert page.locator(".fw-table").count() == 1
+    expect(page.locator("#resting")).to_contain_text("signed out")
+    expect(page.locator(".fw-table")).to_have_count(1)
 
 
 class Host:
@@ -214,7 +214,7 @@ def test_only_allowed_origins_may_show_it_in_a_frame(opened: Open, site: Site, h
             frame.get_by_role("link", name="51").click()  # leads the whole page on, not the frame
         refused = opened(url=f"{other}/host.html")
         refused.wait_for_timeout(300)
-        assert refused.frame_locator("iframe").locator("h2").count() == 0
+        expect(refused.frame_locator("iframe").locator("h2")).to_have_count(0)
         assert any("frame-ancestors" in text for text in refused.complaints)  # type: ignore[attr-defined]
     finally:
         site.configure()

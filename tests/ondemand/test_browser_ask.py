@@ -91,7 +91,7 @@ def test_what_is_planted_is_text(opened: Open, site: Site) -> None:
     ask(page, NASTY)
     text = page.locator(f"{LAST} [data-part=text]")
     expect(text).to_contain_text("<img src=x onerror=alert(1)> bold")
-    assert page.locator("#chat :is(img, script, [onerror], [href^='javascript'])").count() == 0
+    expect(page.locator("#chat :is(img, script, [onerror], [href^='javascript'])")).to_have_count(0)
     expect(page.locator(f"{LAST} .fw-chat-question")).to_have_text(NASTY)
     assert page.complaints == []  # type: ignore[attr-defined]
 
@@ -144,7 +144,7 @@ def test_without_the_server_it_says_so_and_keeps_the_question(opened: Open, site
         page.fill(".fw-chat-field", "/status")
         page.keyboard.press("Enter")
         expect(page.locator(".fw-chat-refused")).to_contain_text("502")
-        assert page.input_value(".fw-chat-field") == "/status"
+        expect(page.locator(".fw-chat-field")).to_have_value("/status")
     finally:
         site.central.is_down = False
     ask(page, "/status")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from werkzeug.serving import make_server
 
 from app import create_app, open_app, warm_up
@@ -25,6 +25,7 @@ from tests.conftest import service_missing
 
 STAFF, USER = "sam", "alice"
 PREFIX = "/warp/"
+WAIT_MS = 60_000  # for a machine that runs other tests, too
 
 
 class FixedLive:
@@ -129,6 +130,7 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:
         service_missing("chromium-headless-shell is not installed")
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
