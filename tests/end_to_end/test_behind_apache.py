@@ -55,10 +55,12 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         config = folder / "serve.toml"
         config.write_text(settings(folder, bind, "site.edu" if claim == "email" else ""))
         user, scrape = token(config, "user"), token(config, "scrape")
-        stack.enter_context(started("--config", str(config), "serve", folder=folder))
         login, port = stack.enter_context(provider()), free_port()
         stack.enter_context(apache(folder, port, PREFIX, bind, login, SECRET, claim))
-        yield Behind(port, login, claim, user, scrape)
+        found = Behind(port, login, claim, user, scrape)
+        assert found.ask("healthz").status == 503  # what follows shows that Apache asks again soon
+        stack.enter_context(started("--config", str(config), "serve", folder=folder))
+        yield found
 
 
 @pytest.fixture(scope="module")
