@@ -98,6 +98,8 @@ def test_a_page_whose_session_ended_says_so_and_leads_to_the_login(
     expect(page.locator(NOTICE)).to_contain_text("You are not signed in any more.")
     expect(page.locator(MAP).first).to_be_visible()
     nothing_serious(page)
+    box = page.locator(NOTICE).bounding_box()
+    assert box is not None and box["height"] < 80
     page.click(f"{NOTICE} a")
     sign_in(page, "alice")
     assert page.url == behind.url + "?state=busy"
