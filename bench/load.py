@@ -1,56 +1,36 @@
 """Load: people with pages open and people who go about, against `fullwarp serve` with two workers, on this machine.
 
 Most have a page open that asks for news every half minute; some open one page after another. Each has a name, sent as
-a proxy would. The same is asked of a few and of many viewers: the requests to the sources must not differ.
+a proxy would. The same is asked of a few and of many viewers: the requests to the sources must not differ. Measuring
+begins when all that a worker keeps is full, so that memory must be flat from there on.
+
+By hand, for longer: python -m bench.load SECONDS
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import re
-import signal
 import statistics
-import subprocess
-import tempfile
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import orjson
 
-from bench.commands import FULLWARP
-from tests.services.ports import free_port
+from bench.memory import Memory
+from bench.server import CALLBACK, PAGES, WORKERS, Report, ask, own_metrics, serving
+from pages._answers import MOST
 from tests.services.viewers import first_data
 
-REFRESH_SECONDS = 30.0
-WARM_SECONDS, WARM_REFRESH_SECONDS = 15.0, 3.0
+REFRESH_SECONDS, FEW_SECONDS = 30.0, 15.0
+WARM_SECONDS, WARM_REFRESH_SECONDS, MOST_WARM_SECONDS = 20.0, 3.0, 400.0
+FILLS = 6
+"""So often as many answers are made as the workers keep: then whichever got fewer of them is full too, and each has
+collected its garbage for the first time."""
 THINKING_SECONDS = (3.0, 9.0)
-PAGES = ("/", "/jobs", "/nodes", "/me", "/metrics", "/policy", "/efficiency", "/health")
-SETTINGS = """
-refresh_seconds = 5
-[slurm]
-kind = "simulated"
-[metrics]
-kind = "simulated"
-[identity]
-kind = "header"
-trust_loopback = true
-proxy_addresses = ["127.0.0.1"]
-staff_users = ["staff0", "staff1"]
-[serve]
-bind = "127.0.0.1:{port}"
-workers = 2
-threads = 32
-[exposure]
-scrape_addresses = ["127.0.0.2"]
-[cache]
-directory = "{folder}/cache"
-"""
-Report = dict[str, Any]
 
 
 @dataclass
@@ -59,6 +39,7 @@ class Seen:
 
     milliseconds: dict[str, list[float]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
+    memory: Memory = field(default_factory=Memory)
 
     def note(self, kind: str, began: float, status: int) -> None:
         self.milliseconds.setdefault(kind, []).append((time.perf_counter() - began) * 1000)
@@ -66,50 +47,29 @@ class Seen:
             self.errors[f"{kind} {status}"] += 1
 
 
-def under_load(watching: int = 200, going: int = 20, few: int = 10, seconds: float = 40.0) -> Report:
-    """The report of a crowd, and of a few for comparison: p95, errors, requests to the sources, memory of each worker
-    at the begin, in the middle and at the end."""
-    port = free_port()
-    with tempfile.TemporaryDirectory(prefix="fullwarp-load-") as folder:
-        Path(folder, "serve.toml").write_text(SETTINGS.format(port=port, folder=folder), encoding="utf-8")
-        server = _serve(Path(folder))
-        try:
-            asyncio.run(_every_page(port))
-            _go(port, watching, going, WARM_SECONDS, refresh=WARM_REFRESH_SECONDS)  # until what is kept is full
-            alone = _measured(port, few, 1, seconds / 4)
-            crowd = _measured(port, watching, going, seconds)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(40)
+def under_load(watching: int = 200, going: int = 20, few: int = 10, seconds: float = 60.0) -> Report:
+    """The report of a crowd, and of a few for comparison: p95, errors, requests to the sources, memory of each
+    worker."""
+    with serving() as port:
+        asyncio.run(fill(port, watching, going))
+        alone = asyncio.run(_measured(port, few, 1, min(seconds, FEW_SECONDS)))
+        crowd = asyncio.run(_measured(port, watching, going, seconds))
     return {"few": alone, "crowd": crowd}
 
 
-async def _every_page(port: int) -> None:
-    """Unmeasured: then each worker has its picture, its last day and its imports."""
-    for _ in range(4):
-        asked = [_ask(port, "POST", "/_dash-update-component", first_data(path), user="staff0") for path in PAGES]
-        await asyncio.gather(*asked)
+async def fill(port: int, watching: int = 200, going: int = 20) -> None:
+    """Hurried viewers, until everything that a worker keeps of its answers is full."""
+    end = time.perf_counter() + MOST_WARM_SECONDS
+    while (await own_metrics(port))['fullwarp_answers_total{outcome="miss"}'] < FILLS * MOST * WORKERS:
+        if time.perf_counter() > end:
+            raise TimeoutError("what is kept did not fill")
+        await _crowd(port, watching, going, WARM_SECONDS, refresh=WARM_REFRESH_SECONDS)
 
 
-def _serve(folder: Path) -> subprocess.Popen[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("FULLWARP_")}
-    command = [FULLWARP, "--config", str(folder / "serve.toml"), "serve"]
-    server = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
-    while server.stderr is not None and (line := server.stderr.readline()):
-        if "Fullwarp is at" in line:
-            return server
-    raise RuntimeError("the server did not start")
-
-
-def _measured(port: int, watching: int, going: int, seconds: float) -> Report:
-    before, memory = _own(port), [_memory(port)]
-    half = seconds / 2
-    seen = _go(port, watching, going, half)
-    memory.append(_memory(port))
-    seen = _go(port, watching, going, half, seen)
-    memory.append(_memory(port))
-    after = _own(port)
-    kinds = {kind: _quantiles(found) for kind, found in sorted(seen.milliseconds.items())}
+async def _measured(port: int, watching: int, going: int, seconds: float) -> Report:
+    before = await own_metrics(port)
+    seen = await _crowd(port, watching, going, seconds)
+    after = await own_metrics(port)
     every = [one for found in seen.milliseconds.values() for one in found]
     return {
         "watching": watching,
@@ -117,14 +77,14 @@ def _measured(port: int, watching: int, going: int, seconds: float) -> Report:
         "seconds": seconds,
         "requests": len(every),
         "all_ms": _quantiles(every),
-        "by_kind_ms": kinds,
+        "by_kind_ms": {kind: _quantiles(found) for kind, found in sorted(seen.milliseconds.items())},
         "errors": dict(seen.errors),
         "source_requests_per_minute": {
             name: round((after.get(name, 0) - before.get(name, 0)) * 60 / seconds, 1)
             for name in after
             if name.startswith("fullwarp_source_requests_total")
         },
-        "worker_mib": memory,
+        "workers": seen.memory.report,
     }
 
 
@@ -135,39 +95,13 @@ def _quantiles(milliseconds: list[float]) -> Report:
     return {"requests": len(milliseconds), **{f"p{at}": round(cuts[at - 1], 1) for at in (50, 95, 99)}}
 
 
-def _own(port: int) -> dict[str, float]:
-    """The server's own metrics."""
-    text = asyncio.run(_ask(port, "GET", "/api/v1/self/metrics", source="127.0.0.2"))[1].decode()
-    rows = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
-    return {name: float(value) for name, value in rows}
-
-
-def _memory(port: int) -> list[float]:
-    """Resident MiB of each worker, the least first."""
-    found = (value for name, value in _own(port).items() if name.startswith("fullwarp_worker_resident_bytes"))
-    return sorted(round(value / 2**20, 1) for value in found)
-
-
-def _go(
-    port: int,
-    watching: int,
-    going: int,
-    seconds: float,
-    seen: Seen | None = None,
-    *,
-    refresh: float = REFRESH_SECONDS,
-) -> Seen:
-    return asyncio.run(_crowd(port, watching, going, seconds, refresh, seen or Seen()))
-
-
-async def _crowd(port: int, watching: int, going: int, seconds: float, refresh: float, seen: Seen) -> Seen:
-    until = time.perf_counter() + seconds
-    chance = random.Random(7)
-    known = orjson.loads((await _ask(port, "GET", "/_dash-dependencies", user="staff0"))[1])
+async def _crowd(port: int, watching: int, going: int, seconds: float, refresh: float = REFRESH_SECONDS) -> Seen:
+    until, seen, chance = time.perf_counter() + seconds, Seen(), random.Random(7)
+    known = orjson.loads((await ask(port, "GET", "/_dash-dependencies", user="staff0"))[1])
     tick = _tick(known)
     watchers = (_watch(port, f"user{n}", tick, chance, refresh, until, seen) for n in range(watching))
     walkers = (_walk(port, f"staff{n}", random.Random(n), until, seen) for n in range(going))
-    await asyncio.gather(*watchers, *walkers)
+    await asyncio.gather(seen.memory.watch(port, until), *watchers, *walkers)
     return seen
 
 
@@ -180,7 +114,7 @@ async def _watch(
         await asyncio.sleep(max(0.0, at - time.perf_counter()))
         body = {**tick, "state": [{"id": "overview-version", "property": "data", "value": version}]}
         began = time.perf_counter()
-        status, answer = await _ask(port, "POST", "/_dash-update-component", body, user=user)
+        status, answer = await ask(port, "POST", CALLBACK, body, user=user)
         seen.note("tick", began, status)
         if found := re.search(rb'"overview-version":\{"data":"([^"]+)"', answer):
             version = found[1].decode()
@@ -193,10 +127,10 @@ async def _walk(port: int, user: str, chance: random.Random, until: float, seen:
     while time.perf_counter() < until:
         path = chance.choice(PAGES)
         began = time.perf_counter()
-        status, _ = await _ask(port, "GET", path, user=user)
+        status, _ = await ask(port, "GET", path, user=user)
         seen.note("page", began, status)
         began = time.perf_counter()
-        status, _ = await _ask(port, "POST", "/_dash-update-component", first_data(path), user=user)
+        status, _ = await ask(port, "POST", CALLBACK, first_data(path), user=user)
         seen.note(f"data {path}", began, status)
         await asyncio.sleep(chance.uniform(*THINKING_SECONDS))
 
@@ -213,26 +147,6 @@ def _tick(known: list[Report]) -> Report:
     }
 
 
-async def _ask(
-    port: int, method: str, path: str, body: object = None, *, user: str = "", source: str = "127.0.0.1"
-) -> tuple[int, bytes]:
-    """One request on a connection of its own, as nginx makes them; 0 = no answer."""
-    content = b"" if body is None else orjson.dumps(body)
-    head = [
-        f"{method} {path} HTTP/1.1",
-        f"Host: 127.0.0.1:{port}",
-        "Connection: close",
-        f"Content-Length: {len(content)}",
-    ]
-    head += [f"X-Remote-User: {user}"] if user else []
-    head += ["Content-Type: application/json"] if content else []
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
-        writer.write("\r\n".join([*head, "", ""]).encode() + content)
-        answer = await asyncio.wait_for(reader.read(), 60)
-        writer.close()
-    except (OSError, TimeoutError):
-        return 0, b""
-    first, _, rest = answer.partition(b"\r\n\r\n")
-    words = first.split(b" ", 2)
-    return (int(words[1]), rest) if len(words) > 1 else (0, b"")
+if __name__ == "__main__":
+    found = under_load(seconds=float(sys.argv[1]))
+    sys.stdout.write(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode() + "\n")

@@ -23,6 +23,7 @@ from bench.pages import DEMO, LARGE, overview
 from bench.prometheus_here import Server, is_here, prometheus_with
 from bench.rounds import apart, in_rounds
 from bench.snapshots import SEED, Clock, Row, from_prometheus, simulated
+from bench.strangers import strangers
 from bench.verdicts import verdicts
 from data.simulation import World
 
@@ -52,6 +53,7 @@ def main() -> None:
         "chat_streams": chat_streams(),
         # In processes of their own: the pages of a process belong to one app.
         "load": under_load(),
+        "strangers": strangers(),
         "overview": [apart(overview, size, context="spawn") for size in (DEMO, LARGE)],
     }
     sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")

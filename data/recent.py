@@ -38,7 +38,12 @@ class Recent:
                 self._drop_old(now)
         if make_now:
             self._fill(key, promised, make)
-        return cast(T, promised.result())
+        try:
+            return cast(T, promised.result())
+        finally:
+            # An error holds the frames that it went through: where they held the error, all that the request had read
+            # would stay until the collector comes.
+            del kept, promised
 
     def known(self, key: Hashable) -> object | None:
         """The answer kept under `key` where it is there already; None without asking."""
@@ -61,5 +66,6 @@ class Recent:
                 if self._kept.get(key, (0.0, None))[1] is promised:
                     del self._kept[key]
             promised.set_exception(err)
+            del promised
         else:
             promised.set_result(answer)

@@ -44,6 +44,7 @@ class Answering:
                 answer = self.makers[name]()
             except BaseException as err:
                 self._keep(None, err)
+                del self  # the error holds this frame, which must not hold the error
                 return
             self._keep((name, answer), None)
 
@@ -65,6 +66,9 @@ def some_of(makers: Mapping[str, Callable[[], Any]], seconds: float, more_than: 
     work = Answering(makers)
     work.start()
     work.wait(seconds, more_than)
-    if work.failed:
-        raise work.failed[0]
-    return dict(work.found)
+    try:
+        if work.failed:
+            raise work.failed[0]
+        return dict(work.found)
+    finally:
+        del work  # as above

@@ -71,7 +71,10 @@ class PastPictures:
             self._made.move_to_end(moment)
         if is_mine:
             self._make(moment, promised)
-        return promised.result()
+        try:
+            return promised.result()
+        finally:
+            del promised  # an error holds this frame, which must not hold the error
 
     def _make(self, moment: datetime, promised: Future[ClusterSnapshot]) -> None:
         """Keep only pictures in which every source answered; the next one asks again otherwise."""
@@ -87,6 +90,7 @@ class PastPictures:
                 with self._guard:
                     if self._made.get(moment) is promised:
                         del self._made[moment]
+            del promised
 
     def _picture(self, moment: datetime) -> ClusterSnapshot:
         present = self._present()

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+from data.errors import CannotKnow
 from data.model import Role, Viewer
 from data.queries.live import overview
 from data.queries.node_detail import nodes_view
@@ -54,3 +55,24 @@ def test_a_picture_is_kept_for_few_viewers_however_many_look() -> None:
         nodes_view(viewer, sources)
     assert len(sources.views._kept) == 32
     assert not [key for key in sources.recent._kept if isinstance(key, tuple) and key[0] in ("scoped", "node list")]
+
+
+def test_an_error_goes_with_all_that_its_question_had_read(clock: list[float]) -> None:
+    """No cycle of error, frame and promise: the collector runs seldom, and a picture of the cluster hangs on each."""
+    kept, held = Recent(), Large()
+
+    def asked(what: Large) -> None:
+        def make() -> object:
+            raise CannotKnow(f"nothing of {id(what)}")
+
+        with pytest.raises(CannotKnow):
+            kept.get("key", make)
+
+    end = weakref.ref(held)
+    gc.disable()
+    try:
+        asked(held)
+        del held
+        assert end() is None
+    finally:
+        gc.enable()
