@@ -83,40 +83,32 @@ def test_who_signs_in_comes_back_to_the_page_as_who_they_are(web: Web, behind: B
     expect(page.locator("#react-entry-point .fw-me")).to_have_attribute("title", "Signed in as sam, staff")
 
 
-def test_a_page_whose_session_ended_says_so_and_leads_to_the_login(
+def test_a_page_whose_session_ended_says_so_until_one_has_signed_in_there_or_in_another_tab(
     web: Web, behind: Behind, context: BrowserContext
 ) -> None:
     web.show(whole())
-    page = context.new_page()
+    page, other = context.new_page(), context.new_page()
     page.goto(behind.url + "?state=busy")
     sign_in(page, "alice")
-    page.wait_for_load_state("networkidle")
     expect(page.locator(NOTICE)).to_have_count(0)
 
     behind.end(context)
     page.evaluate(ASK)
     expect(page.locator(NOTICE)).to_contain_text("You are not signed in any more.")
     expect(page.locator(MAP).first).to_be_visible()
-    nothing_serious(page)
     box = page.locator(NOTICE).bounding_box()
     assert box is not None and box["height"] < 80
-    page.click(f"{NOTICE} a")
-    sign_in(page, "alice")
-    assert page.url == behind.url + "?state=busy"
-    expect(page.locator(NOTICE)).to_have_count(0)
-
-
-def test_who_signs_in_in_another_tab_finds_the_page_going_on(web: Web, behind: Behind, context: BrowserContext) -> None:
-    web.show(whole())
-    page, other = context.new_page(), context.new_page()
-    page.goto(behind.url)
-    sign_in(page, "alice")
-    behind.end(context)
-    page.evaluate(ASK)
-    expect(page.locator(NOTICE)).to_be_visible()
+    nothing_serious(page)
     other.goto(behind.url)
     sign_in(other, "alice")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(NOTICE)).to_have_count(0)
+
+    behind.end(context)
+    page.evaluate(ASK)
+    page.click(f"{NOTICE} a")
+    sign_in(page, "alice")
+    assert page.url == behind.url + "?state=busy"
     expect(page.locator(NOTICE)).to_have_count(0)
 
 
