@@ -8,7 +8,8 @@ import pytest
 
 from data.state.engine import CONNECTIONS, MORE_CONNECTIONS
 from tests.services.relay import Relay
-from tests.services.whole_site import WholeSite, is_little
+from tests.services.viewers import ask
+from tests.services.whole_site import PREFIX, SECRET, WholeSite, is_little, serving
 
 AWAY: dict[str, tuple[Callable[[Relay], None], Callable[[Relay], None]]] = {
     "cut": (Relay.cut, Relay.mend),
@@ -42,3 +43,21 @@ def test_without_the_database_pages_go_on_tokens_wait_and_come_back(whole_site: 
     most = WORKERS * ENGINES * (CONNECTIONS + MORE_CONNECTIONS)
     assert whole_site.postgres.accepted - connected <= 2 * most and whole_site.postgres.standing <= most
     assert is_little(during) and is_little(after)
+
+
+def test_a_server_that_starts_while_the_database_is_silent_serves_pages(whole_site: WholeSite) -> None:
+    whole_site.postgres.hush()
+    try:
+        given = {
+            "FULLWARP_SERVE__BIND": f"127.0.0.1:{whole_site.tcp_port}",
+            "FULLWARP_SERVE__WORKERS": "1",
+            "FULLWARP_IDENTITY__SECRET": SECRET,
+        }
+        with serving(whole_site, "late", **given) as late:
+            said = late.log.read_text()
+            words = {"X-Fullwarp-Secret": SECRET, "X-Remote-User": "sam"}
+            page = ask(whole_site.tcp_port, PREFIX + "jobs", **words)
+    finally:
+        whole_site.postgres.speak()
+    assert "the application store does not answer" in said and "Traceback" not in said
+    assert page.status == 200
