@@ -48,6 +48,21 @@ def test_the_script_makes_the_app_known_to_the_users_web_servers(tmp_path: Path,
     assert again.returncode == 0 and "Restart Web Server" not in again.stderr
 
 
+def test_under_selinux_the_files_get_the_labels_of_their_place(
+    tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open OnDemand's policy lets web servers and hook run what lies in an app's bin, and nothing else of an app."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "restorecon").write_text(f'#!/bin/sh\necho "$@" "$(ls bin/python)" > {tmp_path}/labelled\n')
+    (tools / "restorecon").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    place = tmp_path / "apps" / "sys" / "gpu"
+    assert install_at(place, stage).returncode == 0
+    assert (tmp_path / "labelled").read_text() == f"-R {place} bin/python\n"
+    assert all((place / "bin" / name).stat().st_mode & 0o100 for name in ("python", "token-hook"))
+
+
 def test_a_folder_elsewhere_is_no_app_of_the_site(tmp_path: Path, stage: Path) -> None:
     assert install_at(tmp_path / "apps" / "dev" / "gpu", stage).returncode == 0
     assert not (tmp_path / "asked").exists()

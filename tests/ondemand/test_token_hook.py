@@ -149,10 +149,11 @@ def test_without_a_file_of_its_own_it_asks_the_servers_settings(site: Site) -> N
     """Those of the terminal would call the server's account a plain user, who makes tokens of its own only."""
     unit = (ROOT / "deploy" / "systemd" / "fullwarp.service").read_text()
     program = re.findall(r"^ExecStart=(.*) serve$", unit, re.M)
-    assert program and f'FULLWARP="runuser -u fullwarp -- {program[0]}"' in (site.app / "token-hook").read_text()
+    hook = (site.app / "bin" / "token-hook").read_text()
+    assert program and f'FULLWARP="runuser -u fullwarp -- {program[0]}"' in hook
 
 
 def test_the_users_themselves_cannot_run_it(site: Site) -> None:
-    hook = site.app / "token-hook"
+    hook = site.app / "bin" / "token-hook"
     found = site.as_user(str(hook), "--user", site.user)
     assert found.returncode == 1 and "as root" in found.stderr

@@ -149,7 +149,7 @@ class Site:
         ]
 
     def hook(self, *words: str, user: str = "") -> subprocess.CompletedProcess[str]:
-        command = [str(ROOT / "deploy/ondemand/token-hook"), *(words or ("--user", user or self.user))]
+        command = [str(ROOT / "deploy/ondemand/bin/token-hook"), *(words or ("--user", user or self.user))]
         environment = {**os.environ, "FULLWARP_TOKEN_HOOK_CONF": str(self.hook_conf)}
         return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
 
