@@ -109,9 +109,15 @@ def _cluster_of(nodes: Rows[Node] | None) -> str:
 
 
 def _safety(settings: Settings, path: Path | None) -> Iterator[Check]:
-    yield from identity_checks(settings)
-    yield from safety.staff(settings.identity)
+    if not _is_enforcers(settings):
+        yield from identity_checks(settings)
+        yield from safety.staff(settings.identity)
     yield from safety.files(named_files(settings, path))
+
+
+def _is_enforcers(settings: Settings) -> bool:
+    """Whether these are the settings of an enforcer alone, which nobody asks: they act, and do not say who asks."""
+    return settings.policy.enforce and "identity" not in settings.model_fields_set
 
 
 def identity_checks(settings: Settings) -> Iterator[Check]:

@@ -7,7 +7,7 @@ import pwd
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
@@ -387,6 +387,16 @@ class Scheduler:
 
     def accounted_running(self) -> Rows[Job]:
         return Rows(())
+
+
+@pytest.mark.parametrize(
+    ("given", "is_asked"),
+    [({}, True), ({"policy": {"enforce": True}}, False), ({"policy": {"enforce": True}, "identity": {}}, True)],
+)
+def test_who_asks_is_no_question_to_the_settings_of_an_enforcer_alone(given: dict[str, Any], is_asked: bool) -> None:
+    settings = Settings.model_validate({"metrics": {"kind": "none"}} | given)
+    found = [one.text for one in look(settings, None, cast(SchedulerSource, Scheduler()), cast(MetricsSource, None))]
+    assert any("a TCP port without a shared secret" in text for text in found) is is_asked
 
 
 def test_an_exporter_that_fell_silent_everywhere_is_a_problem() -> None:

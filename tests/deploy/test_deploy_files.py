@@ -221,6 +221,11 @@ def test_every_unit_runs_a_command_that_exists_and_is_confined(path: Path) -> No
     assert re.search(rf"^\s+{command[1]}\s", shown, re.M)
 
 
+def test_what_a_killed_server_leaves_in_memory_is_removed_by_systemd() -> None:
+    """Its workers' counts lie in /dev/shm, which PrivateTmp leaves as it is."""
+    assert "\nRemoveIPC=yes\n" in (DEPLOY / "systemd" / "fullwarp.service").read_text()
+
+
 def test_who_asks_while_the_service_restarts_waits_in_systemds_socket(tmp_path: Path) -> None:
     """The socket is open before the server is, and stays as it was when the server has ended."""
     place = tmp_path / "fullwarp.sock"
