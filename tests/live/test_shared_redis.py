@@ -39,7 +39,7 @@ def until(is_so) -> None:
 
 def test_a_silent_redis_is_asked_by_few_and_answers_again(relay: Relay) -> None:
     name = f"silent-{time.time_ns()}"
-    cache = SharedRedis(redis_address(through(relay)), timeout_seconds=0.3, rest_seconds=0.5)
+    cache = SharedRedis(redis_address(through(relay)), timeout_seconds=1.0, rest_seconds=0.5)
     cache.set(name, b"shared")
     before = relay.accepted
     relay.hush()
@@ -58,7 +58,7 @@ def test_a_silent_redis_is_asked_by_few_and_answers_again(relay: Relay) -> None:
 
 def test_what_a_process_kept_to_itself_does_not_come_up_again(relay: Relay) -> None:
     name = f"kept-{time.time_ns()}"
-    cache = SharedRedis(redis_address(through(relay)), timeout_seconds=0.3, rest_seconds=0.1)
+    cache = SharedRedis(redis_address(through(relay)), timeout_seconds=1.0, rest_seconds=0.1)
     relay.cut()
     cache.set(name, b"of the first outage")
     relay.mend()

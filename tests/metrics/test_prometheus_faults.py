@@ -68,11 +68,11 @@ def test_a_broken_answer_is_a_clear_error_and_the_next_good_one_counts(
 
 @pytest.mark.parametrize("mode", ["delay", "drip"])
 def test_the_time_limit_holds_for_the_whole_answer_and_all_tries(case: Case, proxy: FaultProxy, mode: str) -> None:
-    mine = source(case, proxy, timeout_seconds=0.5)
+    mine = source(case, proxy, timeout_seconds=3)
     only(mine.latest(["gpu_utilization"], NOW))
     proxy.mode, proxy.delay_seconds = mode, 30.0
     begin = time.monotonic()
-    with pytest.raises(SourceTimeout, match=r"within 0\.5 s"):
+    with pytest.raises(SourceTimeout, match=r"within 3 s"):
         mine.latest(["gpu_utilization"], NOW)
     assert time.monotonic() - begin < 15
 

@@ -212,8 +212,8 @@ def test_a_wrong_line_of_the_file_is_named(line: str, words: str, tmp_path: Path
 
 def test_a_command_that_fails_or_prints_no_address_is_not_an_unknown_user(tmp_path: Path) -> None:
     program = tmp_path / "mail-of"
-    found = Addresses(MailSettings(address_command=[str(program), "{user}"], timeout_seconds=0.5))
-    cases = {None: "no command", "echo nonsense": "printed for bob", "sleep 9": "did not end"}
+    found = Addresses(MailSettings(address_command=[str(program), "{user}"], timeout_seconds=3))
+    cases = {None: "no command", "echo nonsense": "printed for bob", "sleep 90": "did not end"}
     for script, words in (cases | {"echo no server >&2; exit 3": "ended with 3: no server"}).items():
         if script is not None:
             program.write_text(f"#!/bin/sh\n{script}\n")
