@@ -2,14 +2,20 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 BIN := .venv/bin
+ENGINE ?= docker
 
-.PHONY: demo test system-packages lint audit format bench docs clean
+.PHONY: demo test test-image system-packages lint audit format bench docs clean
 
 demo: .venv/.run
 	@$(BIN)/fullwarp demo
 
 test: system-packages .venv/.test
 	$(BIN)/pytest -n 2
+
+# ENGINE=podman does, too; the format of its own has no health check.
+test-image: .venv/.test
+	$(ENGINE) build $(if $(filter %podman,$(ENGINE)),--format docker) -t fullwarp .
+	TEST_IMAGE=fullwarp ENGINE=$(ENGINE) $(BIN)/pytest tests/deploy/test_engine.py
 
 system-packages:
 	@.ci/system-packages
