@@ -37,7 +37,7 @@ def efficiency_view(asked: AskedHistory, *, seconds: float = FIRST_SECONDS, more
     try:
         parts = history_parts(who, own.sources, asked, seconds, more_than)
     except FullwarpError as err:
-        error = err
+        error = err.with_traceback(None)  # which holds this frame, and all that the view is made of
     seen = _snapshot(asked)
     return HistoryView(
         address=asked.address,

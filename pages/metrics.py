@@ -93,7 +93,7 @@ def _answer(asked: AskedMetrics, *, with_table: bool) -> MetricsAnswer:
         try:
             table = detailed_metrics(who, own.sources, asked.question)
         except FullwarpError as err:
-            error = err
+            error = err.with_traceback(None)  # which holds this frame, and all that the page is made of
     return MetricsAnswer(
         chosen=asked.chosen,
         period=asked.period,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -62,12 +63,12 @@ class OpenedState:
         """The store for one who has leave to ask it."""
         before = self._breaker.failures
         if not self._breaker.may_try():
-            raise self._failed or SourceUnreachable("the store does not answer")
+            raise copy(self._failed) or SourceUnreachable("the store does not answer")
         with self._guard:
             if self._is_open:
                 return self._store
             if self._failed is not None and self._breaker.failures > before:  # while this one waited for the guard
-                raise self._failed
+                raise copy(self._failed)
             try:
                 self._store, self._pid = self._open(settings), os.getpid()
             except FullwarpError as err:
@@ -77,7 +78,7 @@ class OpenedState:
             return self._store
 
     def _fail(self, err: FullwarpError) -> None:
-        self._failed = err
+        self._failed = copy(err)  # an error that is raised again and again grows by the frames that it went through
         self._breaker.failed()
 
     def _open(self, settings: Place) -> StateStore | None:

@@ -19,7 +19,7 @@ from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from configuration.section import secret_text
-from data.errors import SettingsError, SourceUnreachable
+from data.errors import FullwarpError, SettingsError, SourceUnreachable
 from data.state.engine import first_line, make_engine
 
 
@@ -155,9 +155,13 @@ def open_store(settings: Place, *, writes: bool = False, kind: StoreKind = APPLI
             _make(file, kind)
         address = _file_address(file, read_only=reads)
     store = StateStore(make_engine(address or "", kind.section), kind)
-    store.require_current()
-    if writes and store.revision() is None:
-        store.upgrade()
+    try:
+        store.require_current()
+        if writes and store.revision() is None:
+            store.upgrade()
+    except FullwarpError:
+        store.close()  # it is opened again and again, and its connection would stay
+        raise
     return store
 
 

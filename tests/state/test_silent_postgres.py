@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from data.breaker import Breaker
-from data.errors import SourceUnreachable
+from data.errors import SettingsError, SourceUnreachable
 from data.state.engine import CONNECTIONS, MORE_CONNECTIONS, make_engine
 from data.state.opened import OpenedState
 from data.state.store import StateStore, open_store
@@ -164,3 +164,30 @@ def test_an_upgrade_of_tables_may_take_its_time(relay: Relay, settings: StateSet
         assert type(connection.connection.dbapi_connection) is psycopg.Connection
         assert connection.execute(text("SELECT pg_sleep(0.7)")).all()
     engine.dispose()
+
+
+def test_what_is_said_again_and_again_holds_nothing_of_those_who_asked(relay: Relay, settings: StateSettings) -> None:
+    relay.cut()
+    opened, said = OpenedState(_breaker=Breaker(3600)), []
+    for _ in range(50):
+        with pytest.raises(SourceUnreachable) as told:
+            opened.read(settings, id)
+        said.append(len(told.traceback))
+    relay.mend()
+    assert max(said[1:]) <= said[0] and len({said[1], said[-1]}) == 1
+    assert opened._failed is not None and opened._failed.__traceback__ is None
+
+
+def test_a_store_that_may_not_be_used_keeps_no_connection(relay: Relay, store: StateStore) -> None:
+    with store.connection() as connection:
+        newest = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+        connection.execute(text("UPDATE alembic_version SET version_num = 'unknown'"))
+    try:
+        settings = StateSettings(url=SecretStr(f"postgresql+psycopg://fullwarp@127.0.0.1:{relay.port}/fullwarp_state"))
+        for _ in range(5):
+            with pytest.raises(SettingsError, match="unknown"):
+                OpenedState().read(settings, id)
+        until(lambda: relay.standing <= 1)  # the fixture's own
+    finally:
+        with store.connection() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :newest"), {"newest": newest})
