@@ -38,6 +38,7 @@ workers = {workers}
 threads = 32
 [exposure]
 scrape_addresses = ["127.0.0.2"]
+requests_per_minute = 0
 [cache]
 directory = "{folder}/cache"
 """
