@@ -53,7 +53,7 @@ def started(*arguments: str, folder: Path, **variables: str) -> Iterator[subproc
         assert "Fullwarp is at" in first, first + process.stderr.read()
         yield process
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
         assert (process.returncode, "Traceback" in out + err) == (0, False), out + err
     finally:
         if process.poll() is None:
