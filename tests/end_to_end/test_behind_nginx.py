@@ -100,6 +100,8 @@ def test_two_servers_share_one_picture(whole_site: WholeSite, second: Server) ->
         ["X-Remote-User: root", "X-Remote-User: sam"],
         ["X_Remote_User: root"],
         ["X-Remote-User : root"],
+        ["X-Remote-Groups: hpc-staff"],
+        ["X-Remote-Groups: hpc-staff", "X_Remote_Groups: hpc-staff"],
         ["x-remote-user: root", f"X-Fullwarp-Secret: {SECRET}", "X-Forwarded-For: 127.0.0.1"],
     ],
 )

@@ -27,6 +27,7 @@ http {{
 _LOGIN = """
 auth_basic "site"; auth_basic_user_file {folder}/people;
 set $fullwarp_user $remote_user;
+set $fullwarp_groups "";
 """
 
 

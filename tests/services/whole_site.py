@@ -218,6 +218,8 @@ timeout_seconds = 2
 retries = 0
 [identity]
 staff_users = ["sam"]
+staff_groups = ["hpc-staff"]
+group_header = "X-Remote-Groups"
 [serve]
 bind = "unix:{site.socket}"
 url_prefix = "{PREFIX}"
