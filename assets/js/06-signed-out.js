@@ -41,6 +41,8 @@
     });
   };
 
+  // Without the place on the page, which the skip link leaves: a link to a place on its own page loads nothing.
+  function here() { return location.pathname + location.search; }
   function notice() { return document.getElementById("signed-out"); }
 
   function show() {
@@ -51,7 +53,7 @@
     window.fwMake.html("b", "", "You are not signed in any more.", line);
     line.append(" What you see is from before.");
     var link = window.fwMake.html("a", "fw-button", "Sign in again", box);
-    link.href = location.href;
+    link.href = here();
     if (window.top !== window) link.target = "_blank";  // a login does not let itself be shown in a frame
     document.body.prepend(box);
   }
@@ -65,6 +67,6 @@
   // The address changes while one goes about in the app.
   document.addEventListener("click", function (event) {
     var link = event.target.closest("#signed-out a");
-    if (link) link.href = location.href;
+    if (link) link.href = here();
   });
 })();

@@ -106,6 +106,7 @@ def test_a_page_whose_session_ended_says_so_until_one_has_signed_in_there_or_in_
 
     behind.end(context)
     page.evaluate(ASK)
+    page.evaluate("location.hash = 'page'")  # as the skip link does
     page.click(f"{NOTICE} a")
     sign_in(page, "alice")
     assert page.url == behind.url + "?state=busy"
