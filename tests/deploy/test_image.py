@@ -51,8 +51,19 @@ def in_brackets(line: str) -> list[str]:
 @pytest.fixture(scope="module")
 def tree() -> Iterator[Path]:
     """What the image holds after its steps; what they would download is taken from this environment."""
-    folder = Path(tempfile.mkdtemp(prefix="fullwarp-image-"))
-    folder.chmod(0o755)
+    with tempfile.TemporaryDirectory(prefix="fullwarp-image-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        _take_steps(folder)
+        etc = folder / "etc"
+        etc.mkdir()
+        (etc / "proxy-secret").write_text(SECRET)
+        (etc / "fullwarp.toml").write_text(SETTINGS.format(etc=etc))
+        subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
+        yield folder
+
+
+def _take_steps(folder: Path) -> None:
     source = folder / "src"
     source.mkdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "image")], check=True)
@@ -65,13 +76,6 @@ def tree() -> Iterator[Path]:
         elif instruction == "RUN" and line.startswith("pip install"):
             _install(line, folder, source)
     shutil.rmtree(source)
-    etc = folder / "etc"
-    etc.mkdir()
-    (etc / "proxy-secret").write_text(SECRET)
-    (etc / "fullwarp.toml").write_text(SETTINGS.format(etc=etc))
-    subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def _copy(path: Path, target: Path) -> None:
