@@ -117,7 +117,7 @@ def _safety(settings: Settings, path: Path | None) -> Iterator[Check]:
 
 def _is_enforcers(settings: Settings) -> bool:
     """Whether these are the settings of an enforcer alone, which nobody asks: they act, and do not say who asks."""
-    return settings.policy.enforce and "identity" not in settings.model_fields_set
+    return settings.policy.enforce and not settings.model_fields_set & {"identity", "serve"}
 
 
 def identity_checks(settings: Settings) -> Iterator[Check]:

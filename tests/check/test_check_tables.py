@@ -391,7 +391,12 @@ class Scheduler:
 
 @pytest.mark.parametrize(
     ("given", "is_asked"),
-    [({}, True), ({"policy": {"enforce": True}}, False), ({"policy": {"enforce": True}, "identity": {}}, True)],
+    [
+        ({}, True),
+        ({"policy": {"enforce": True}}, False),
+        ({"policy": {"enforce": True}, "identity": {}}, True),
+        ({"policy": {"enforce": True}, "serve": {"bind": "127.0.0.1:8051"}}, True),
+    ],
 )
 def test_who_asks_is_no_question_to_the_settings_of_an_enforcer_alone(given: dict[str, Any], is_asked: bool) -> None:
     settings = Settings.model_validate({"metrics": {"kind": "none"}} | given)
