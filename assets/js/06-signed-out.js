@@ -16,7 +16,8 @@
     return new Response(JSON.stringify(SAID), { status: 401, headers: { "Content-Type": "application/json" } });
   }
 
-  // The browser says that a request was led elsewhere in an event of its own, about when the request fails.
+  // The browser says that a request was led elsewhere in an event of its own, about when the request fails. It names the
+  // address that was asked: what an extension of the browser wanted from another site is none of ours.
   function blocked(begun, error) {
     return new Promise(function (resolve) { setTimeout(resolve, 100); }).then(function () {
       if (wentAway < begun) throw error;
@@ -24,7 +25,7 @@
     });
   }
   document.addEventListener("securitypolicyviolation", function (event) {
-    if (event.effectiveDirective !== "connect-src") return;
+    if (event.effectiveDirective !== "connect-src" || event.blockedURI.indexOf(location.origin + "/")) return;
     wentAway = performance.now();
     show();
   });

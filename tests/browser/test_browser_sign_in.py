@@ -26,6 +26,11 @@ Look = Callable[..., Any]
 MAP = "#gpu-map .fw-cell"
 ASK = "window.fwTick({ n_intervals: Date.now() })"
 SEARCH = "fetch(window.fwPrefix() + '_search?q=x').then(answer => answer.status, error => error.name)"
+ELSEWHERE = """new Promise(said => {
+  document.addEventListener('securitypolicyviolation', event => said(
+    [event.effectiveDirective, Boolean(document.getElementById('signed-out'))]));
+  fetch('https://extension.example.org/').catch(() => null);
+})"""
 NOTICE = "#signed-out"
 
 
@@ -150,7 +155,7 @@ def answering(status: int) -> Callable[[Route], None]:
     return lambda route: route.fulfill(status=status, content_type="text/html", body="<h1>Bad gateway</h1>")
 
 
-def test_a_server_that_is_away_is_no_login(web: Web, look: Look) -> None:
+def test_a_server_that_is_away_is_no_login_and_what_an_extension_wants_is_none(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url)
     for status in (500, 502, 503):
@@ -158,6 +163,7 @@ def test_a_server_that_is_away_is_no_login(web: Web, look: Look) -> None:
         assert page.evaluate(SEARCH) == status
     page.route("**/_search?q=x", lambda route: route.abort())
     assert page.evaluate(SEARCH) == "TypeError"
+    assert page.evaluate(ELSEWHERE) == ["connect-src", False]
     expect(page.locator(NOTICE)).to_have_count(0)
 
 
