@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 
 from data.inventory import Inventory, Known, Place
 from data.join.hardware import mig_profile
@@ -79,12 +80,23 @@ def _match_group(
             _take(slot, left.pop(reading.device.key))
             slot.is_certain = False
         return list(left.values())
-    by_number = {minor_or_index(reading.device): reading for reading in left.values()}
+    by_number = _by_number(left.values())
     for slot in open_slots:
         found = by_number.get(slot.index)
         if found is not None:
             _take(slot, left.pop(found.device.key))
     return list(left.values())
+
+
+def _by_number(readings: Collection[DeviceReading]) -> dict[int | None, DeviceReading]:
+    """Each device by its number; one that two devices claim names neither."""
+    found: dict[int | None, DeviceReading] = {}
+    numbers = Counter(minor_or_index(reading.device) for reading in readings)
+    for reading in readings:
+        number = minor_or_index(reading.device)
+        if numbers[number] == 1:
+            found[number] = reading
+    return found
 
 
 def _take_known(

@@ -86,9 +86,10 @@ def _with_card_values(reading: DeviceReading, cut: dict[object, DeviceReading]) 
     return replace(reading, device=device, values={**card, **reading.values})
 
 
-def _order(reading: DeviceReading) -> tuple[float, str, float, str]:
+def _order(reading: DeviceReading) -> tuple[float, str, float, str, int]:
     device = reading.device
     number = minor_or_index(device)
     slice_id = device.slice_id or ""
     part = float(slice_id) if slice_id.isdecimal() else float("inf")
-    return (float("inf") if number is None else number, device.bus_id or device.uuid or "", part, slice_id)
+    first = float("inf") if number is None else number
+    return (first, device.bus_id or device.uuid or "", part, slice_id, -1 if device.index is None else device.index)

@@ -210,6 +210,14 @@ def test_a_missing_gpu_without_memory_is_placed_by_number():
     assert states(result) == [BUSY, BUSY, UNMEASURED, BUSY]
 
 
+def test_a_number_that_two_devices_claim_places_neither():
+    node = make_node(pools={"h100": 2}, gpus_allocated=2)
+    seen = (measure(index=0), measure(index=1), measure(index=7, minor=1))
+    for order in (seen, seen[::-1]):
+        result = joined([node], [make_job(gpus=2, indices=(0, 1))], *order)
+        assert states(result) == [BUSY, UNMEASURED]
+
+
 def test_devices_that_slurm_does_not_know_are_noted_and_not_added():
     result = joined([make_node(state="IDLE", pools={"h100": 2})], [], *(measure(index=i) for i in range(4)))
     assert len(result.gpus) == 2
