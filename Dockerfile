@@ -35,8 +35,7 @@ ENV FULLWARP_SERVE__BIND=0.0.0.0:8050 \
     XDG_CACHE_HOME=/tmp
 EXPOSE 8050
 STOPSIGNAL SIGTERM
-# Any answer will do: below another serve.url_prefix the word is elsewhere.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import http.client as h; c = h.HTTPConnection('127.0.0.1', 8050, timeout=4); c.request('GET', '/healthz'); raise SystemExit(c.getresponse().status >= 500)"]
+    CMD ["python", "-c", "import http.client as h; c = h.HTTPConnection('127.0.0.1', 8050, timeout=4); c.request('GET', '/healthz'); raise SystemExit(c.getresponse().status != 200)"]
 ENTRYPOINT ["fullwarp"]
 CMD ["serve"]

@@ -15,6 +15,7 @@ from pages._http.messages import message_page
 ViewerOf = Callable[[Request], Viewer | None]
 
 OPEN_FOLDERS = ("assets/", "_dash-component-suites/", "_bundle/")
+HEALTH = "/healthz"  # at the root, too: what looks after a container does not know the prefix
 OPEN_PATHS = ("healthz", "_favicon.ico")
 OWN_DOOR = ("readyz", "api/v1/self/metrics")  # they ask for themselves who may pass
 WARM_UP_KEY = "fullwarp.warm_up"
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 def is_open(path: str, prefix: str) -> bool:
     """Whether a path needs no viewer: assets, bundles, the health word, and what is for those who watch the server."""
     inner = path.removeprefix(prefix)
-    return inner in OPEN_PATHS + OWN_DOOR or inner.startswith(OPEN_FOLDERS)
+    return path == HEALTH or inner in OPEN_PATHS + OWN_DOOR or inner.startswith(OPEN_FOLDERS)
 
 
 def close_gate(server: Flask, prefix: str, viewer_of: ViewerOf) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flask import Flask, Request, Response, request
 
 from data.errors import SourceError
-from pages._http.gate import unauthorized
+from pages._http.gate import HEALTH, unauthorized
 
 METRICS = "api/v1/self/metrics"
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -23,9 +23,8 @@ def add_health_routes(
 ) -> None:
     """Add the routes; those about health answer one word, without names or addresses."""
 
-    @server.get(f"{prefix}healthz")
-    def _healthz() -> Response:
-        return Response("ok", mimetype="text/plain")
+    for path in {HEALTH, f"{prefix}healthz"}:
+        server.add_url_rule(path, f"healthz at {path}", lambda: Response("ok", mimetype="text/plain"))
 
     @server.get(f"{prefix}readyz")
     def _readyz() -> Response:

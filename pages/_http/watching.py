@@ -65,7 +65,8 @@ def watch_requests(
         if begun is None or now is None:
             return response
         response.headers[id_header] = now.request_id
-        one = Answered(route_class(request.path.removeprefix(prefix)), response.status_code, time.monotonic() - begun)
+        inner = request.path.removeprefix(prefix if request.path.startswith(prefix) else "/")
+        one = Answered(route_class(inner), response.status_code, time.monotonic() - begun)
         watcher.answered(one)
         if response.mimetype == STREAM:
             watcher.stream(1)

@@ -59,8 +59,10 @@ def test_health_word_and_files_are_open(client: FlaskClient, path: str) -> None:
     assert client.get(PREFIX + path).status_code == 200
 
 
-def test_the_health_word_is_one_word(client: FlaskClient) -> None:
-    assert client.get(PREFIX + "healthz").text == "ok"
+@pytest.mark.parametrize("path", [PREFIX + "healthz", "/healthz"])
+def test_the_health_word_is_one_word_below_the_prefix_and_at_the_root(client: FlaskClient, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.text) == (200, "ok")
 
 
 @pytest.mark.parametrize("path", ["assets/../app.py", "assets/%2e%2e/app.py", "_bundle/..%2f..%2fapp.py"])
