@@ -94,7 +94,7 @@ _WRITTEN: tuple[tuple[str, Unit], ...] = (
     (r"%|\uff05|٪", Unit(Kind.RATIO, 0.01)),
     (r"percent(?:age\s+points?)?|per\s+cent|prozent(?:punkten?)?", Unit(Kind.RATIO, 0.01)),
     (r"pour\s?cent|por\s?ciento|per\s?cento|процент\w*", Unit(Kind.RATIO, 0.01)),
-    (r"(?:percentage\s+)?points?|pp", Unit(Kind.RATIO, 0.01)),
+    (r"(?:percentage\s+)?points?(?!\s+(?:were|was|are|read|measured|per|in|every))|pp", Unit(Kind.RATIO, 0.01)),
     (r"kwh", Unit(Kind.JOULES, 3.6e6)),
     (r"mwh", Unit(Kind.JOULES, 3.6e9)),
     (r"wh", Unit(Kind.JOULES, 3.6e3)),
@@ -117,13 +117,23 @@ _WRITTEN: tuple[tuple[str, Unit], ...] = (
     (_DAY, Unit(Kind.SECONDS, 86400.0)),
     (_SECOND, Unit(Kind.SECONDS)),
 )
-_END = r"(?![A-Za-zÀ-ÿ0-9_])"
+_END = r"(?![A-Za-zÀ-ÿ0-9_]|['\u2019]\w)"  # 270 d'inactivité is no span of days
 _BYTES = re.compile(
-    rf"((?:[kmgtp]i?)?)(?:b(?![A-Za-z])|bytes|octets|o(?![A-Za-z]))(\s?/\s?s|\s?ps|\s+per\s+second)?{_END}", re.I
+    rf"((?:[kmgtp]i?)?)(?:b(?![A-Za-z])|bytes|octets|(?<=(?-i:[kKMGTPi]))o)(\s?/\s?s|\s?ps|\s+per\s+second)?{_END}",
+    re.I,
 )
-_UNITS = tuple((re.compile(rf"(?:{form}){_END}", re.I), unit) for form, unit in _WRITTEN)
+_RUN_ON = (  # 2d3h, 1h24m, 5m30s
+    (re.compile(r"d(?=\d{1,2}\s?h)"), Unit(Kind.SECONDS, 86400.0)),
+    (re.compile(r"h(?=\d{1,2}\s?m)"), Unit(Kind.SECONDS, 3600.0)),
+    (re.compile(r"m(?=\s?\d{1,2}\s?s)"), Unit(Kind.SECONDS, 60.0)),
+    (re.compile(rf"(?<=h\d)m{_END}|(?<=h\d\d)m{_END}|(?<=h \d)m{_END}|(?<=h \d\d)m{_END}"), Unit(Kind.SECONDS, 60.0)),
+)
+_UNITS = (*((re.compile(rf"(?:{form}){_END}", re.I), unit) for form, unit in _WRITTEN), *_RUN_ON)
 _NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}
-_CLAUSE_END = re.compile(r"[,;:.!?()\[\]|\n]|(?<![A-Za-z0-9])\d")
+_CLAUSE_END = re.compile(
+    r"[,;:.!?()\[\]|\n]|(?<![A-Za-z0-9])\d|(?<![A-Za-z])(?:and|und|et|or|oder|while|but|in|on|for|with)(?![A-Za-z])",
+    re.I,
+)
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chat.checker.derived import derived
 from chat.checker.facts import Fact, facts_of, own_name
 from chat.checker.matching import traced
 from chat.checker.names import Mention, Named, known_names, mentions, together
-from chat.checker.numbers import figures_in
-from chat.checker.saying import Context, Part, said
+from chat.checker.numbers import Written, is_bare_and_small, numbers_in
+from chat.checker.saying import Context, Part, is_of_a_job, said
 from chat.checker.sentences import Sentence, sentences, silent_spans
 from chat.checker.words import lengths_in, periods_in
 from chat.model import Figure, OnScreen, ToolResult
@@ -49,25 +50,45 @@ class Grounds:
             *((one.start, one.end) for one in named),
             *((a, b) for a, b, _ in periods),
         ]
-        figures = figures_in(text, silent)
+        numbers = numbers_in(text, silent)
+        figures = [number for number in numbers if not is_bare_and_small(number)]
         last = figures[MOST_FIGURES].start if len(figures) > MOST_FIGURES else len(text)
         asked = together(mentions(question, self.known))
-        context = Context(_begun(self, on_screen or OnScreen()) | asked, is_named=bool(asked))
+        context = Context(
+            _begun(self, on_screen or OnScreen()) | asked,
+            is_named=bool(asked),
+            is_job=is_of_a_job(question),
+            owners=frozenset(fact.own[1] for fact in self.facts if fact.own and fact.own[0] == "user"),
+        )
         checked: list[Figure] = []
         marked: list[tuple[int, int]] = []
         for sentence in sentences(text):
-            part = Part.of(sentence, figures, [*named, *self._sizes(text, sentence)], periods)
+            part = Part.of(sentence, numbers, [*named, *self._sizes(text, sentence)], periods)
             context.before(text, sentence)
-            found = [
-                traced(figure, self.facts, said(text, part, figure, context, self.known))
-                if figure.start < last
-                else Figure(figure.start, figure.end)
-                for figure in part.figures
-            ]
-            context.after(part.names, part.seconds, text[sentence.start : sentence.end])
+            found = self._traced(text, part, context, last)
+            context.after(part, text[sentence.start : sentence.end])
             checked += found
             marked += [] if all(figure.is_traced for figure in found) else [(sentence.start, sentence.end)]
         return Checked(tuple(checked), tuple(marked))
+
+    def _traced(self, text: str, part: Part, context: Context, last: int) -> list[Figure]:
+        """The figures of a sentence before the place `last`, those too that derive from others of it."""
+
+        def look_up(number: Written) -> Figure:
+            if number.start >= last:
+                return Figure(number.start, number.end)
+            return traced(number, self.facts, said(text, part, number, context, self.known))
+
+        found = [look_up(figure) for figure in part.figures]
+        if part.sentence.heads or not part.figures or all(figure.is_traced for figure in found):
+            return found
+        small = [(number, look_up(number)) for number in part.small]
+        stated = sorted([*zip(part.figures, found, strict=True), *small], key=lambda one: one[0].start)
+        return [
+            figure if figure.is_traced else derived(text, place, stated)
+            for place, (number, figure) in enumerate(stated)
+            if not is_bare_and_small(number)
+        ]
 
     def _lengths(self) -> frozenset[float]:
         return frozenset(fact.seconds for fact in self.facts if fact.seconds is not None)

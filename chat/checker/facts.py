@@ -25,10 +25,17 @@ _LISTS = {"jobs": "job", "nodes": "node", "models": "model", "partitions": "part
 _BY_TOOL = {"node": "node", "cluster_status": "partition"}  # a plain `name` is of this kind
 _ROW_NAMES = {"partitions": "partition"}
 # Texts that people wrote: no number in them is a fact.
-_FOREIGN = frozenset(
-    {"job_name", "comment", "admin_comment", "reason", "script", "script_lines", "features_requested", "says"}
-)
+_FOREIGN = frozenset({"job_name", "comment", "admin_comment", "reason", "script", "script_lines", "features_requested"})
+_OWN_WORDS = re.compile(r"(?:checks|notes)\.rows\[\d+\]")  # what is said there the product wrote itself
 _PERIOD = ("from_at", "until_at")
+DESCRIBED = ("described", "")  # what such facts are of: nothing that has a name
+_DESCRIBED = {
+    "gpu_memory_gib": Unit(Kind.BYTES, 2.0**30),
+    "memory_gib": Unit(Kind.BYTES, 2.0**30),
+    "hours": Unit(Kind.SECONDS, 3600.0),
+    "cpus": Unit(Kind.COUNT, noun="cpus"),
+}
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,18 @@ def _of_result(result: ToolResult) -> Iterator[Fact]:
     own = own_name(result) or next(((kind, min(names)) for kind, names in asked.items()), None)
     start = _Place(result.call_id, own=own, names=asked, seconds=_seconds(result.value, None))
     yield from _walk(result.value, start, result.tool)
+    yield from _described(result)
+
+
+def _described(result: ToolResult) -> Iterator[Fact]:
+    """What was described to a tool that advises: 40 GiB of GPU memory, for 10 hours."""
+    for key, unit in _DESCRIBED.items():
+        value = result.arguments.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            path = f"arguments.{key}"
+            yield Fact(
+                result.call_id, path, value * unit.factor, replace(unit, factor=1.0), DESCRIBED, {}, None, frozenset()
+            )
 
 
 def _walk(value: Any, place: _Place, tool: str) -> Iterator[Fact]:
@@ -107,10 +126,14 @@ def _walk_fields(
     names = {**place.names, **_names(fields, tool), **({own[0]: frozenset({own[1]})} if own else {})}
     inner_place = replace(place, own=own or place.own, names=names, seconds=_seconds(fields, place.seconds))
     for key, inner in fields.items():
-        if key in _FOREIGN or key in NAME_KEYS:
+        if _is_foreign(key, place.path) or (key in NAME_KEYS and not isinstance(inner, int | float)):
             continue
         path = f"{place.path}.{key}" if place.path else key
         yield from _walk(inner, replace(inner_place, path=path, key=key), tool)
+
+
+def _is_foreign(key: str, path: str) -> bool:
+    return key in _FOREIGN or (key == "says" and _OWN_WORDS.search(path) is None)
 
 
 def _fact(value: float, place: _Place) -> Fact:
@@ -158,7 +181,9 @@ def _names(fields: Mapping[str, Any], tool: str) -> dict[str, frozenset[str]]:
 
 
 def _day(text: str) -> str:
-    return text[:10]
+    """The date in a time or in a day told with its weekday."""
+    found = _DATE.search(text)
+    return found[0] if found else text[:10]
 
 
 def _seconds(fields: Mapping[str, Any], above: float | None) -> float | None:

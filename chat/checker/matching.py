@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.checker.facts import Fact
+from chat.checker.facts import DESCRIBED, Fact
 from chat.checker.names import Named
 from chat.checker.numbers import Written
 from chat.checker.words import is_same_length, is_spoken_of, measures_for
@@ -28,6 +28,8 @@ class Said:
     measures: frozenset[str]
     seconds: Sequence[float]
     is_carried: bool  # the period is that of a sentence before
+    is_each: bool  # a count that several things share: each with 16 GPUs
+    is_job: bool  # it speaks of a job; a user who is named may say whose
 
 
 def traced(figure: Written, facts: Sequence[Fact], said: Said) -> Figure:
@@ -37,8 +39,21 @@ def traced(figure: Written, facts: Sequence[Fact], said: Said) -> Figure:
         for fact in facts
         if _has_value(figure, fact, unit) and _is_subject(fact, said) and _fits(fact, said)
     )
-    fact = next(fits, None)
+    fact = next(fits, None) or (_shared(figure, facts, said) if said.is_each else None)
     return Figure(figure.start, figure.end, fact.call_id if fact else "", fact.path if fact else "")
+
+
+def _shared(figure: Written, facts: Sequence[Fact], said: Said) -> Fact | None:
+    """A fact that several things have in common: their count of the same."""
+    same = [
+        fact
+        for unit in said.units
+        if unit is not None and unit.noun
+        for fact in facts
+        if fact.unit == unit and fact.own is not None and _has_value(figure, fact, unit)
+    ]
+    kinds = [(fact.own[0], fact.path.rpartition(".")[2]) for fact in same if fact.own is not None]
+    return next((fact for fact, kind in zip(same, kinds, strict=True) if kinds.count(kind) > 1), None)
 
 
 def _has_value(figure: Written, fact: Fact, unit: Unit | None) -> bool:
@@ -66,6 +81,11 @@ def _is_subject(fact: Fact, said: Said) -> bool:
         is_count = fact.unit is None or fact.unit.kind is Kind.COUNT
         return said.is_whole or (said.is_apart and (is_count or said.has_before))
     kind, name = fact.own
+    if fact.own == DESCRIBED:
+        return True
+    if kind == "job" and said.is_job and "job" not in said.names and "job" not in said.carried:
+        users = said.names.get("user", said.carried.get("user", frozenset()))
+        return bool(users & fact.names.get("user", frozenset()))
     return name in said.names.get(kind, said.carried.get(kind, frozenset()))
 
 

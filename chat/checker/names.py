@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from chat.checker.days import day_form, days_beside, weekday_forms
 from chat.checker.facts import Fact
 from chat.checker.numbers import figures_in
 
@@ -32,12 +33,11 @@ _NODE = re.compile(r"(?<![\w/.-])[a-z]{1,12}-?\d{2,5}(?![\w/])")
 _NOT_NODES = re.compile(r"(?:fp|bf|tf|int|sm|cu|py|utf|p|x|e|v|step|mp|top)-?\d+")
 _MODEL = re.compile(r"[A-Z]{1,4}\d{1,4}[A-Z]{0,2}")
 _BY_A_WORD = re.compile(
-    r"[*_`]*\s+(?:of (?:that|it|this|these) )?"
-    r"(?:on|in|of|for|at|by|am|im|in|auf|bei|von|für|le|en|de|du|sur|pour|dans|el|para)\s+"
+    r"[*_`]*\s+(?:\((?:(?:on|in|of|for)\s+)?|(?:of (?:that|it|this|these) )?"
+    r"(?:on|in|of|for|at|by|am|im|in|auf|bei|von|für|le|en|de|du|sur|pour|dans|el|para)\s+)"
     r"(?:(?:the|job|user|node|partition|knoten|nutzer|le|la|el|der|dem)\s+)*[`*\"']*",
     re.I,
 )
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,19 @@ def mentions(text: str, known: Named) -> list[Mention]:
     found += [
         Mention(*match.span(), "node", frozenset({match[0]}))
         for match in _NODE.finditer(text)
-        if not _NOT_NODES.fullmatch(match[0])
+        if not _NOT_NODES.fullmatch(match[0]) and not _is_another(match[0], known)
     ]
     found += _by_kind_word(text)
+    found += [
+        Mention(a, b, "day", days) for a, b, days in days_beside(text, [one for one in found if one.kind == "day"])
+    ]
     return _without_doubles(found)
+
+
+def _is_another(name: str, known: Named) -> bool:
+    """Whether what looks like a node is known as something else: a partition a100."""
+    kinds = [kind for kind, names in known.items() if name in names]
+    return bool(kinds) and "node" not in kinds
 
 
 def _forms(known: Named, text: str) -> Iterable[tuple[str, frozenset[str], re.Pattern[str]]]:
@@ -84,6 +93,8 @@ def _forms(known: Named, text: str) -> Iterable[tuple[str, frozenset[str], re.Pa
     for kind, names in known.items():
         for name in names if kind in _OTHERWISE else (name for name in names if name.lower() in text):
             yield kind, frozenset({name}), re.compile(_form(kind, name))
+    for same, form in weekday_forms(known.get("day", frozenset())):
+        yield "day", same, form
     devices = known.get("device", frozenset())
     for number in {name.rpartition("/")[2] for name in devices}:
         same = frozenset(name for name in devices if name.rpartition("/")[2] == number)
@@ -95,7 +106,7 @@ def _forms(known: Named, text: str) -> Iterable[tuple[str, frozenset[str], re.Pa
 
 def _form(kind: str, name: str) -> str:
     if kind == "day":
-        return _day_form(name)
+        return day_form(name)
     if kind == "size":
         return _size_form(name)
     if kind == "finding":
@@ -105,17 +116,14 @@ def _form(kind: str, name: str) -> str:
     if name.lower() in _WORDS or len(name) < 3:
         word = _KIND_WORDS.get(kind, kind)
         marked = rf"(?<=[`*\"']){re.escape(name)}(?=[`*\"'])|(?<=\| ){re.escape(name)}(?= \|)"
-        return rf"{marked}|(?:(?i:{word})\s+[`*\"']*){re.escape(name)}(?![\w-])|{plain}(?=[`*\"']*\s+(?i:{word}))"
+        labelled = (
+            rf"|{plain}(?=[*_]*(?::|\s\(|\s(?:with|at|mit|bei|avec|con)\s)[*_\s]*[~≈]?\d)"
+            if kind in ("partition", "account")
+            else ""
+        )
+        named = rf"(?:(?i:{word})\s+[`*\"']*){re.escape(name)}(?![\w-])|{plain}(?=[`*\"']*\s+(?i:{word}))"
+        return rf"{marked}{labelled}|{named}"
     return plain
-
-
-def _day_form(day: str) -> str:
-    year, month, date = day.split("-") if day.count("-") == 2 else ("", "01", "")
-    if not year:
-        return re.escape(day)
-    name = rf"{_MONTHS[int(month) - 1]}[a-zé]*\.?"
-    short = str(int(date))
-    return rf"(?i:{re.escape(day)}|\b{short}(?:\.|st|nd|rd|th)?\s+{name}|{name}\s+{short}(?!\d)|\b{date}\.{month}\.)"
 
 
 def _size_form(size: str) -> str:
@@ -128,7 +136,7 @@ def _size_form(size: str) -> str:
     first, _, last = size.partition("-")
     if last:
         return rf"(?<![\d.,]){first}\s?(?:[-–]|to|bis|à|a)\s?{last}(?![\d.,]\d)"
-    alone = r"one|single|ein\w*|une?|un" if first == "1" else re.escape(first)
+    alone = r"单个?|one|single|ein\w*|une?|un" if first == "1" else re.escape(first)
     return rf"(?i:(?<![\d.,-])(?:{first}|{alone})[ -]GPUs?)"
 
 
@@ -193,7 +201,10 @@ def _is_shared_out(figure: tuple[int, int], behind: Sequence[Mention], places: S
 def directly_behind(text: str, end: int, found: Iterable[Mention]) -> list[Mention]:
     """The name that a figure is said of by a word between them: 80 % on 25 November, 44 in `gpu`."""
     first = next((mention for mention in found if mention.start >= end), None)
-    return [first] if first is not None and _BY_A_WORD.fullmatch(text, end, first.start) else []
+    if first is None:
+        return []
+    is_bare_day = first.kind == "day" and not text[end : first.start].strip("*_ ")  # 81 % today
+    return [first] if is_bare_day or _BY_A_WORD.fullmatch(text, end, first.start) else []
 
 
 def _groups(found: Sequence[Mention], places: Sequence[tuple[int, int]]) -> list[list[Mention]]:

@@ -14,18 +14,21 @@ _SPACES = "\u00a0\u202f\u2009\u2007"
 _NUMBER = re.compile(
     rf"(?P<sign>[-\u2212–+](?=\d))?"
     rf"(?P<digits>(?<![A-Za-z0-9_])\d{{1,3}}(?:[,.'\u2019 {_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)"
-    r"|\d+(?:[.,]\d+)?|[.,]\d+)"
+    r"|\d+(?:[.,]\d+)?|(?<![^\s(|~≈<>=:*])[.,]\d+)"
     rf"(?P<size>\s?(?:k|K|M|Mio\.?|million|millions|thousand|Tsd\.?)(?![A-Za-z/]))?"
 )
 _SIZES = {"k": 1e3, "thousand": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6, "millions": 1e6}
 _BETWEEN = re.compile(
-    r"\s*(?:of|of the|of its|out of|/|–|-|to|and|or|von|von den|bis|und|de|sur|et|à|y|a|out of the|,)\s*", re.I
+    r"\s*(?:of|of the|of its|out of|out of the|/|–|-|to|and|or|vs\.?|versus|against|von|von den|bis|und|"
+    r"de|sur|et|à|y|a|,)\s*",
+    re.I,
 )
 _ADJECTIVES = re.compile(r"(?:[A-Za-zÀ-ÿ]+ ){1,2}(?=GPU|heures|horas|ore|jours|días)")
 _JOINED = re.compile(r"\s*(?:and|und|et|y|,)?\s*", re.I)
 _MONEY = re.compile(r"(?:€|\$|£|EUR|USD|CHF)\s?$")
 _SIGNIFICANT = 3
 _LONGEST = 30
+_RUN_ON = re.compile(r"(?<![\w.,])\d+[dhm]$|(?<=[dh])\d{1,2}[hm]$")  # the beginning of 1h24m
 _CUT = (1.0, 60.0)  # whole seconds and minutes may be cut, as the pages do it
 _BEYOND, _NEAR = 0.1, 0.02
 _HEDGES = tuple(
@@ -80,14 +83,21 @@ class Written:
 
 def figures_in(text: str, silent: Iterable[tuple[int, int]]) -> tuple[Written, ...]:
     """The figures of a text in order. `silent` spans hold names, dates and code: numbers there are none."""
-    return tuple(figure for figure in numbers_in(text, silent) if not _is_bare_and_small(figure))
+    return tuple(figure for figure in numbers_in(text, silent) if not is_bare_and_small(figure))
 
 
 def numbers_in(text: str, silent: Iterable[tuple[int, int]]) -> tuple[Written, ...]:
     """The figures, and small counts too."""
     spans = sorted(silent)
     found = [match for match in _NUMBER.finditer(text) if not _is_within(match, spans) and not _is_in_word(text, match)]
-    return tuple(_joined(text, list(_with_units(text, found))))
+    return tuple(_joined(text, list(_with_units(text, found, _blanked(text, spans)))))
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text without what is silent: 37 in `gpu` counts no GPUs."""
+    for start, end in spans:
+        text = f"{text[:start]}{' ' * (min(end, len(text)) - start)}{text[end:]}"
+    return text
 
 
 def _is_within(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
@@ -98,6 +108,8 @@ def _is_in_word(text: str, match: re.Match[str]) -> bool:
     """gpu01, A100, fp16, 13b, 90th, v1.2: part of a word, not a figure."""
     start, end = match.start("digits"), match.end()
     before = text[start - 1] if start else " "
+    if _RUN_ON.search(text[max(0, start - 8) : start]) and unit_at(text, end) is not None:
+        return False
     if _is_latin(before) or before in "_#@" or (before in "-./:" and start > 1 and _is_word(text[start - 2])):
         return not _is_range(text, start)
     after = text[end : end + 1]
@@ -117,11 +129,11 @@ def _is_range(text: str, start: int) -> bool:
     return bool(re.search(r"(?<![\w.-])\d+(?:[.,]\d+)?[-–/]$", text[max(0, start - 24) : start]))
 
 
-def _with_units(text: str, found: list[re.Match[str]]) -> Iterator[Written]:
+def _with_units(text: str, found: list[re.Match[str]], words: str) -> Iterator[Written]:
     following: Written | None = None
     made: list[Written] = []
     for match in reversed(found):
-        unit, end = _unit(text, match)
+        unit, end = _unit(text, match, words)
         if unit is None and following is not None and _BETWEEN.fullmatch(text, match.end(), following.start):
             unit = following.unit
         following = Written(match.start("digits"), end, unit, tuple(_readings(match, unit)))
@@ -129,7 +141,7 @@ def _with_units(text: str, found: list[re.Match[str]]) -> Iterator[Written]:
     yield from reversed(made)
 
 
-def _unit(text: str, match: re.Match[str]) -> tuple[Unit | None, int]:
+def _unit(text: str, match: re.Match[str], words: str) -> tuple[Unit | None, int]:
     """The unit behind the number, in front of it for money, or the noun that it counts."""
     place = match.end()
     while place < len(text) and text[place] in f" -\u2010\u2011*{_SPACES}":
@@ -139,7 +151,7 @@ def _unit(text: str, match: re.Match[str]) -> tuple[Unit | None, int]:
         return written
     if _MONEY.search(text[max(0, match.start() - 8) : match.start()]):
         return Unit(Kind.MONEY), match.end()
-    noun = noun_after(text, match.end())
+    noun = noun_after(words, match.end())
     return (Unit(Kind.COUNT, noun=noun) if noun else None), match.end()
 
 
@@ -218,7 +230,8 @@ def _continues(text: str, last: Written, figure: Written) -> bool:
     return figure.unit.factor < last.unit.factor and _JOINED.fullmatch(text, last.end, figure.start) is not None
 
 
-def _is_bare_and_small(figure: Written) -> bool:
+def is_bare_and_small(figure: Written) -> bool:
+    """Counts up to 10, which are neither traced nor marked."""
     is_bare = figure.unit is None or figure.unit.kind is Kind.COUNT
     return (
         is_bare

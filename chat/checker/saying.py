@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chat.checker.matching import Said
 from chat.checker.names import Mention, Named, directly_behind, mentions, said_of, together
-from chat.checker.numbers import Written
+from chat.checker.numbers import Written, is_bare_and_small
 from chat.checker.sentences import Sentence
 from chat.checker.words import measures_for, measures_of_text
 from chat.units import Kind, Unit, unit_at
@@ -23,6 +23,20 @@ _OF = re.compile(
     r"\d[^.;|]{0,25}?(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$",
     re.I,
 )
+_HOURS = re.compile(r"(?<![A-Za-z])(?:GPU|heures?|horas?|ore)", re.I)
+_OVERALL = re.compile(
+    r"[\s*_]*(?:in (?:all|total)|overall|altogether|all in all|insgesamt|au total|en total|in totale)[*_]*[,:]", re.I
+)
+_EACH = re.compile(
+    r"(?<![A-Za-z])(?:each|apiece|both|je|jeweils|chacune?|cada un[oa]|ciascun[oa]?|"
+    r"\d+[- ]GPU[- ](?:jobs?|runs?))(?![A-Za-z])|各|每",
+    re.I,
+)
+_JOB = re.compile(r"(?<![A-Za-z])(?:jobs?|auftrag\w*|tâche|travail|trabajo|run)(?![A-Za-z])|作业", re.I)
+_VERSUS = re.compile(
+    r"[*_`]*,?\s+(?:versus|vs\.?|against|compared (?:to|with)|gegenüber|gegen|contre|frente a|than)\s+[*_`]*", re.I
+)
+_PART = re.compile(r"[*_]*\s+(?:out of|of|von|sur|de)\s+(?:(?:the|its|den|les|los)\s+)?[*_]*\d", re.I)
 _COLON = re.compile(r"[:;]\s|[\uff1a\uff1b]")
 _WITHIN = re.compile(
     r"(?<![A-Za-z])(?:in|within|over|en|dans|sur|durant)\s+(?:(?:about|around|etwa|rund|environ)\s+)?[~≈]?$", re.I
@@ -37,6 +51,9 @@ class Context:
     seconds: Sequence[float] = ()
     is_named: bool = False  # by the question or a sentence
     is_heading: bool = False  # the period stands over a list or table
+    is_job: bool = False  # the question is of a job
+    owners: frozenset[str] = frozenset()  # users of whom results tell more than their jobs
+    hours: Sequence[Unit] = ()  # GPU-hours, where the sentence before tells such
     line: int = -1
 
     def before(self, text: str, sentence: Sentence) -> None:
@@ -47,11 +64,13 @@ class Context:
             self.seconds = ()
         self.line = line
 
-    def after(self, found: Sequence[Mention], spoken: Sequence[float], said: str) -> None:
-        self.names.update(together(found))
-        self.is_named = self.is_named or bool(found)
-        self.seconds = spoken or self.seconds
-        self.is_heading = self.is_heading or (bool(spoken) and said.rstrip("*_ ").endswith(":"))
+    def after(self, part: Part, said: str) -> None:
+        self.names.update(together(part.names))
+        self.is_named = self.is_named or bool(part.names)
+        self.seconds = part.seconds or self.seconds
+        self.is_heading = self.is_heading or (bool(part.seconds) and said.rstrip("*_ ").endswith(":"))
+        units = [*(figure.unit for figure in part.figures if figure.unit is not None), *_hours_in(said)]
+        self.hours = [unit for unit in units if unit.kind is Kind.GPU_HOURS] or (() if units else self.hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +79,7 @@ class Part:
 
     sentence: Sentence
     figures: Sequence[Written]
+    small: Sequence[Written]  # counts up to 10
     names: Sequence[Mention]
     seconds: Sequence[float]
 
@@ -67,14 +87,16 @@ class Part:
     def of(
         cls,
         sentence: Sentence,
-        figures: Sequence[Written],
+        numbers: Sequence[Written],
         names: Sequence[Mention],
         periods: Sequence[tuple[int, int, float]],
     ) -> Part:
         start, end = sentence.start, sentence.end
+        own = [number for number in numbers if start <= number.start < end]
         return cls(
             sentence,
-            [figure for figure in figures if start <= figure.start < end],
+            [number for number in own if not is_bare_and_small(number)],
+            [number for number in own if is_bare_and_small(number)],
             [name for name in names if start <= name.start < end],
             [seconds for place, _, seconds in periods if start <= place < end],
         )
@@ -85,24 +107,56 @@ def said(text: str, part: Part, figure: Written, context: Context, known: Named)
     begin, end = sentence.clause(text, figure.start)
     column = together(mentions(sentence.head(figure.start), known))
     head = sentence.label(text) if column else sentence.head(figure.start)  # a column of a job, its rows its measures
-    clause = f"{head} {text[begin:end]}" if head else text[begin:end]
+    words = _without(text, begin, end, found, " ")  # a partition `cpu` speaks of no CPUs
+    clause = f"{head} {words}" if head else words
     places = [(one.start, one.end) for one in part.figures]
+    hours = [*_hours_in(text[sentence.start : figure.start]), *context.hours]
     names = said_of((figure.start, figure.end), places, _apart(text, figure, part), (begin, end))
     names = {**names, **column, **together(directly_behind(text, figure.end, found))}
+    names = _other_side(text, figure, part, names, context.names)
     has_before = any(mention.end <= figure.start for mention in found)
     is_apart = not any(begin <= mention.start < end for mention in found)
+    is_overall = not names and _OVERALL.match(text, sentence.start) is not None
     is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
     return Said(
-        units=_units(figure, part, text[begin : figure.start], head),
+        units=_units(figure, part, text[begin : figure.start], head, hours),
         names=names,
         carried={kind: value for kind, value in context.names.items() if kind not in names},
         is_apart=is_apart,
         has_before=has_before,
-        is_whole=(not names and not context.is_named) or is_denominator or _WHOLE.search(clause) is not None,
-        measures=frozenset() if is_denominator else _measures(text[begin : figure.start], head or clause, figure),
+        is_whole=(not names and not context.is_named)
+        or is_denominator
+        or is_overall
+        or _WHOLE.search(f"{head} {text[begin:end]}") is not None,
+        measures=frozenset() if is_denominator else _measures(text, begin, head or clause, figure),
         seconds=part.seconds or context.seconds,
         is_carried=not part.seconds and not context.is_heading,
+        is_each=_EACH.search(text, sentence.start, sentence.end) is not None,
+        is_job=_is_of_a_job(text[sentence.start : sentence.end], names, context),
     )
+
+
+def is_of_a_job(question: str) -> bool:
+    return _JOB.search(question) is not None
+
+
+def _is_of_a_job(sentence: str, names: Named, context: Context) -> bool:
+    """Whether a user may be named for his job: it is spoken of, or no result tells anything else of him."""
+    users = names.get("user", context.names.get("user", frozenset()))
+    return context.is_job or _JOB.search(sentence) is not None or not users & context.owners
+
+
+def _other_side(text: str, figure: Written, part: Part, names: Named, carried: Named) -> Named:
+    """Behind "47 % versus" with no name of its own: of the other one of two that are spoken of."""
+    last = max((one for one in part.figures if one.end <= figure.start), key=lambda one: one.end, default=None)
+    if last is None or not _VERSUS.fullmatch(text, last.end, figure.start):
+        return names
+    if any(name.start >= figure.end for name in part.names):
+        return names
+    spoken = together(part.names)
+    both = {kind: spoken.get(kind, own) | carried.get(kind, own) for kind, own in names.items()}
+    others = {kind: both[kind] - own for kind, own in names.items() if len(own) == 1 and len(both[kind]) == 2}
+    return {**names, **others}
 
 
 def _apart(text: str, figure: Written, part: Part) -> Sequence[Mention]:
@@ -110,37 +164,47 @@ def _apart(text: str, figure: Written, part: Part) -> Sequence[Mention]:
     later = [one for one in part.figures if one.start > figure.start]
     others = [name for one in later for name in directly_behind(text, one.end, part.names)]
     mark = _COLON.search(text, figure.end, part.sentence.end)
-    end = part.sentence.end if mark is None or not any(one.start > mark.start() for one in later) else mark.start()
+    is_end = mark is not None and (mark[0][0] in ";\uff1b" or any(one.start > mark.start() for one in later))
+    end = mark.start() if mark is not None and is_end else part.sentence.end
     return [name for name in part.names if name.end <= end and name not in others]
 
 
-def _measures(before: str, words: str, figure: Written) -> frozenset[str]:
-    """The measures that a figure can be of: 2.5 GPU-hours of waste in 15 h speaks of a run time, too."""
+def _measures(text: str, begin: int, words: str, figure: Written) -> frozenset[str]:
+    """The measures that a figure can be of: 2.5 GPU-hours of waste in 15 h speaks of a run time, too, and 200 out of
+    509 allocated are not themselves what is allocated."""
     spoken = measures_of_text(words)
+    if _PART.match(text, figure.end):
+        spoken = spoken - {"allocated"}
     if figure.unit is None or figure.unit.kind is not Kind.SECONDS:
         return spoken
     of_time = measures_for(Kind.SECONDS, spoken)
-    return of_time | {"elapsed"} if of_time and _WITHIN.search(before) else of_time
+    return of_time | {"elapsed", "window"} if of_time and _WITHIN.search(text[begin : figure.start]) else of_time
 
 
-def _without(text: str, begin: int, end: int, found: Sequence[Mention]) -> str:
-    """A piece of text with its names blanked: their digits are none."""
+def _without(text: str, begin: int, end: int, found: Sequence[Mention], blank: str = "_") -> str:
+    """A piece of text with its names blanked: their digits and words are none."""
     piece = list(text[begin:end])
     for place in range(begin, end):
         if any(mention.start <= place < mention.end for mention in found):
-            piece[place - begin] = "_"
+            piece[place - begin] = blank
     return "".join(piece)
 
 
-def _units(figure: Written, part: Part, before: str, head: str) -> Sequence[Unit | None]:
-    """The figure's own unit, else the one in front of it, else none or one of the sentence so far; in a row of a
-    table, one of its heads."""
+def _units(figure: Written, part: Part, before: str, head: str, carried: Sequence[Unit]) -> Sequence[Unit | None]:
+    """The figure's own unit, else the one in front of it, else none or one of the sentence so far, or GPU-hours where
+    it speaks of them, or the sentence before did; in a row of a table, one of its heads."""
     own = figure.unit or _unit_before(before, head)
     if own is not None:
         return (own,)
-    before_it = [one.unit for one in part.figures if one.end <= figure.start]
+    before_it = [one.unit for one in part.figures if one.end <= figure.start] + list(carried)
     others = [_unit_before("", name) for _, _, name in part.sentence.heads] if head else before_it
     return (None, *dict.fromkeys(unit for unit in others if unit is not None))
+
+
+def _hours_in(words: str) -> list[Unit]:
+    """GPU-hours, where words name them: the GPU-hours fell from 15,364 to 14,511."""
+    found = (unit_at(words, match.start()) for match in _HOURS.finditer(words))
+    return [unit for unit, _ in filter(None, found) if unit.kind is Kind.GPU_HOURS][:1]
 
 
 def _unit_before(words: str, head: str) -> Unit | None:

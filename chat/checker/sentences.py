@@ -19,7 +19,7 @@ _REACH = 400  # characters to either side of a figure, in which its clause is lo
 _TABLE = re.compile(r"\s*\|.*\|\s*$")
 _RULER = re.compile(r"\s*\|?[\s:|-]+\|?\s*$")
 _CLAUSE = re.compile(
-    r"[;()\uff0c\uff1b\uff08\uff09\u3001]|,(?!\d)|\s[–—·]\s|"
+    r"[;()\uff0c\uff1b\uff08\uff09\u3001]|,(?!\d)|(?<=[\u4e00-\u9fff]),|\s[–—·]\s|"
     r"\b(?:while|whereas|of which|but|während|davon|tandis que|mientras)\b",
     re.I,
 )
@@ -37,7 +37,7 @@ _MONTH = (
     r"de[cz](?:ember)?|décembre|diciembre|enero|febrero|marzo|abril|junio|julio|agosto|septiembre|octubre)\.?"
 )
 _DATES = re.compile(
-    rf"\b(?:\d{{1,2}}(?:\.|st|nd|rd|th|er)?\s+(?:de\s+)?{_MONTH}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?)(?!\w)(?:,?\s+(?:de\s+)?\d{{4}})?",
+    rf"\b(?:(?:\d{{1,2}}\.?\s?(?:[-–]|and|to|till|bis|und|au|et|al|y|e)\s?)?\d{{1,2}}(?:\.|st|nd|rd|th|er)?\s+(?:de\s+)?{_MONTH}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:\s?[-–]\s?\d{{1,2}})?)(?![\w%])(?:,?\s+(?:de\s+)?\d{{4}})?",
     re.I,
 )
 _VERSION = re.compile(

@@ -15,6 +15,7 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         r"allocat\w+|h[eo]ld\w*|zugeteilt\w*|belegt\w*|allou\w+|asignad\w*|assegnat\w*|已分配|выдел\w*",
         ("allocated", "held", "given"),
     ),
+    "used": (r"used|(?:ge)?nutzte?n?|utilisée?s?|usad[oa]s?|utilizad[oa]s?|usat[oaei]|已使用", ("used",)),
     "utilization": (
         r"util(?:i[sz]ation|i[sz]ed)?|\w*auslastung|ausgelastet|taux d.utilisation|"
         r"utilizaci[oó]n|utilizzo|利用率|使用率",
@@ -28,6 +29,7 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cpu": (r"cpus?|cores?|prozessor\w*|kerne", ("cpu", "cpus")),
     "sm": (r"sm", ("sm",)),
     "tensor": (r"tensor\w*", ("tensor",)),
+    "graphics": (r"graphics|gr|gr_?engine|gract", ("graphics",)),
     "occupancy": (r"occupancy|occ|belegungsgrad", ("occupancy",)),
     "dram": (r"dram", ("dram",)),
     "fp64": (r"fp64", ("fp64",)),
@@ -37,17 +39,19 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "temperature": (r"temperatur\w*|hot|warm|température", ("temperature",)),
     "wait": (r"wait\w*|queu\w+|wart\w+|attend\w*|attente|esper\w+|attes\w+|等待|待ち|ожид\w*", ("wait", "waits")),
     "elapsed": (
-        r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|exécution|ejecución|esecuzione|after|nach|since|seit|depuis|运行",
+        r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|exécution|ejecución|esecuzione|after|nach|since|seit|depuis|passed|vergangen|écoulée?s?|运行",
         ("elapsed", "running"),
     ),
+    "window": (r"windows?|zeitfenster|fenster|fenêtre|ventana", ("window",)),
     "limit": (r"limits?|threshold|grenz\w+|schwell\w+|limite\w*|seuil|umbral", ("limit", "threshold")),
     "free": (r"free|available|frei\w*|libres?|disponib\w+|liber[io]|可用|空闲|свобод\w*", ("free",)),
     "busy": (r"busy|working|beschäftigt|occupé\w*|ocupad\w*", ("busy",)),
     "down": (r"down|ausgefallen|en panne|caíd\w*", ("down",)),
     "drained": (r"drain\w*", ("drained",)),
+    "mixed": (r"mixed|gemischt\w*|mixtes?|mixt[oa]s?|mist[oi]|部分使用|混合", ("mixed",)),
     "pending": (r"pending|wartende\w*|en attente|pendiente\w*", ("pending",)),
     "failed": (r"fail\w*|fehlgeschlagen\w*|échou\w*|fallid\w*|fallit\w*", ("failed",)),
-    "share": (r"share|of all|of the total|anteil|part|proporción|quota", ("share",)),
+    "share": (r"share|of all|of the total(?!\s+\d)|anteil|part|proporción|quota", ("share",)),
     "median": (r"median\w*|p50|médian\w*|mediana", ("p50",)),
     "p90": (r"p90|90(?:th|e|\.)? (?:percentile|centile|perzentil)|percentil 90", ("p90",)),
     "energy": (r"energy|k?wh|energie\w*|énergie|energía", ("energy", "kwh")),
@@ -56,10 +60,20 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
 _SPOKEN = {name: re.compile(rf"(?<![A-Za-z])(?:{form})(?![A-Za-z])", re.I) for name, (form, _) in _MEASURES.items()}
 _OF_PART = {part: name for name, (_, parts) in _MEASURES.items() for part in parts}
 # What may stand for another: a running job waits for nothing, but what is used of a part is measured of it.
-_NEIGHBOURS = {"allocated": {"elapsed"}, "pending": {"wait"}, "wait": {"pending"}, "dram": {"memory"}}
+_NEIGHBOURS = {
+    "graphics": {"utilization"},
+    "allocated": {"elapsed", "used"},
+    "pending": {"wait"},
+    "wait": {"pending"},
+    "dram": {"memory"},
+}
 
+# Of no share, and of no GPU-hours: a clause that speaks of them, too, says them of another figure.
+_OTHERS = frozenset({"elapsed", "power", "temperature", "wait", "pending", "median", "p90", "energy"})
 # Said of ratios alone.
-_SHARES = frozenset({"utilization", "share", "sm", "tensor", "occupancy"})
+_SHARES = frozenset({"utilization", "share", "sm", "tensor", "occupancy", "graphics"})
+_NO_COUNTS = frozenset({"used", "median", "p90", "power", "temperature", "energy"})
+_NO_TIMES = frozenset({"used", "power", "temperature", "energy", "wasted", "memory", "cpu"})
 
 _LAST = (
     r"last|past|previous|preceding|within(?: the last)?|in the last|over the last|letzten?|vergangenen?|derni[eè]re?s?|"
@@ -79,7 +93,10 @@ _NAMED = (
     ),
     (r"(?:last|past|previous) hour|letzten? stunde|dernière heure|última hora", 3600.0),
 )
-_BARE_LENGTH = re.compile(r"(?<![A-Za-z])(?:in|over|during|across|en|sur|durant)\s+(?P<number>\d{1,3})[\s-]", re.I)
+_BARE_LENGTH = re.compile(
+    r"(?<![A-Za-z])(?:in|over|during|across|en|sur|durant)\s+(?:(?:the|these|those|all|den|les|los)\s+)?(?P<number>\d{1,3})[\s-]",
+    re.I,
+)
 _WEEKS = tuple((re.compile(rf"(?<![A-Za-z])(?:{form})(?![A-Za-z])", re.I), seconds) for form, seconds in _NAMED)
 _MONTHS = re.compile(r"months?|monate?n?|mois|mes(?:es)?|mesi", re.I)
 _MONTH, _DAY = 2592000.0, 86400.0
@@ -101,11 +118,11 @@ def measures_for(kind: Kind, spoken: frozenset[str]) -> frozenset[str]:
     """Of the measures of a clause those that a value of this kind can be of: what is 99 % busy is used at 99 %, and
     hours at a utilization of 77 % are no utilization."""
     if kind is Kind.RATIO:
-        kept = spoken - {"elapsed", "busy"}
+        kept = spoken - _OTHERS - {"busy", "used"}
         return kept | {"utilization"} if "busy" in spoken else kept
     if kind is Kind.GPU_HOURS:
-        return spoken - _SHARES - {"elapsed"}
-    return spoken - _SHARES
+        return spoken - _SHARES - _OTHERS
+    return spoken - _SHARES - (_NO_TIMES if kind is Kind.SECONDS else _NO_COUNTS)
 
 
 def is_spoken_of(key_measures: frozenset[str], clause_measures: frozenset[str]) -> bool:

@@ -1,0 +1,119 @@
+"""How often the check of figures is right about answers as models write them: lists, tables, comparisons, shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from chat.checker import Checked, check, grounds
+from chat.model import ToolResult
+from tests.chat.written import WrittenAnswer, written_answers
+
+MOST_FALSE, LEAST_CAUGHT = 0.05, 0.97
+TWO = {
+    "from_at": "2026-11-27T09:30:00Z",
+    "until_at": "2026-11-30T09:30:00Z",
+    "total": {"jobs": 1934, "wasted_gpu_hours": 4691.18},
+    "groups": {
+        "rows": [
+            {"user": "hnguyen", "jobs": 180, "wasted_gpu_hours": 781.721, "used_gpu_hours": 2181.26},
+            {"user": "uweber", "jobs": 21, "wasted_gpu_hours": 345.51, "used_gpu_hours": 1524.31},
+        ]
+    },
+}
+DAYS = {
+    "groups": {
+        "rows": [
+            {"day": "Fri 2026-11-27", "utilization_ratio": 0.749596},
+            {"day": "Sat 2026-11-28", "utilization_ratio": 0.775486},
+        ]
+    }
+}
+RESULTS = [
+    ToolResult("c1", "waste_ranking", {}, 0.0, TWO),
+    ToolResult("c2", "efficiency_report", {"by": "day"}, 0.0, DAYS),
+    ToolResult(
+        "c3", "cluster_status", {}, 0.0, {"nodes": 72, "nodes_by_state": {"idle": 3}, "gpus": {"drained": 8, "down": 9}}
+    ),
+]
+# What is derived from figures beside it, and the same with one of them wrong.
+DERIVED = [
+    ("3 of 72 nodes are idle (4.2 %).", "3 of 72 nodes are idle (7.2 %)."),
+    ("3 of 72 nodes are idle (4.2 %).", "3 of 92 nodes are idle (3.3 %)."),
+    ("17 GPUs are out (8 drained, 9 down).", "18 GPUs are out (8 drained, 10 down)."),
+    ("17 GPUs are out (8 drained, 9 down).", "19 GPUs are out (8 drained, 9 down)."),
+    (
+        "hnguyen's 781.7 wasted GPU-hours are 16.7% of the 4,691 that were wasted in all.",
+        "hnguyen's 781.7 wasted GPU-hours are 18.7% of the 4,691 that were wasted in all.",
+    ),
+    (
+        "hnguyen wasted 781.7 GPU-hours and uweber 345.5 GPU-hours, 436.2 GPU-hours more.",
+        "hnguyen wasted 781.7 GPU-hours and uweber 345.5 GPU-hours, 446.2 GPU-hours more.",
+    ),
+    (
+        "hnguyen wasted 781.7 GPU-hours and uweber 345.5 GPU-hours, 436.2 GPU-hours more.",
+        "hnguyen wasted 881.7 GPU-hours and uweber 345.5 GPU-hours, 536.2 GPU-hours more.",
+    ),
+    (
+        "From 75.0 % on Friday to 77.5 % on Saturday (+2.5 points).",
+        "From 75.0 % on Friday to 77.5 % on Saturday (+3.5 points).",
+    ),
+]
+# Wordings that the checker learned to read, and the same with one thing wrong.
+READ = [
+    (
+        "Utilization was 75.0 % on Friday and 77.5 % the day after.",
+        "Utilization was 77.5 % on Friday and 75.0 % the day after.",
+    ),
+    (
+        "uweber wasted 346 GPU-hours. hnguyen comes first with 782.",
+        "uweber wasted 346 GPU-hours. hnguyen comes first with 872.",
+    ),
+    ("hnguyen used 2,181 GPU-hours.", "hnguyen wasted 2,181 GPU-hours."),
+    (
+        "Wasted GPU-hours fell from 782 (hnguyen) to 346 (uweber).",
+        "Wasted GPU-hours fell from 346 (hnguyen) to 782 (uweber).",
+    ),
+]
+SUMS = [
+    "hnguyen and uweber wasted 1,127.2 GPU-hours.",
+    "hnguyen wasted 781.7 GPU-hours, uweber 345.5, which makes 1,127.2 GPU-hours.",
+    "On average they wasted 563.6 GPU-hours.",
+]
+
+
+def _checked(one: WrittenAnswer, text: str) -> Checked:
+    return grounds(one.results).check(text, one.question)
+
+
+def _is_caught(one: WrittenAnswer) -> bool:
+    start, end = one.changed
+    return any(begin < end and start < stop for begin, stop in _checked(one, one.wrong).untraced)
+
+
+def test_answers_as_models_write_them_pass_and_their_wrong_twins_are_marked() -> None:
+    answers = list(written_answers())
+    false = [one.right for one in answers if _checked(one, one.right).untraced]
+    missed = [one.wrong for one in answers if not _is_caught(one)]
+    assert len(answers) >= 60
+    assert len(false) / len(answers) < MOST_FALSE, false
+    assert 1 - len(missed) / len(answers) >= LEAST_CAUGHT, missed
+
+
+@pytest.mark.parametrize(("right", "wrong"), [*DERIVED, *READ])
+def test_a_share_a_difference_and_a_count_of_parts_follow_from_figures_beside_them(right: str, wrong: str) -> None:
+    assert check(right, RESULTS).untraced == ()
+    assert check(wrong, RESULTS).untraced
+
+
+@pytest.mark.parametrize("text", SUMS)
+def test_sums_and_means_of_the_model_stay_marked(text: str) -> None:
+    assert check(text, RESULTS).untraced
+
+
+@pytest.mark.parametrize(("words", "seconds"), [("3h18m", 11880), ("3h 18m", 11880), ("2d3h", 183600), ("5m30s", 330)])
+def test_a_length_of_time_may_be_written_without_spaces(words: str, seconds: int) -> None:
+    row = {"job": "48252064", "wait_seconds": seconds}
+    result = ToolResult("c", "find_jobs", {}, 0.0, {"jobs": {"rows": [row]}})
+    assert check(f"Job 48252064 waits {words}.", [result]).untraced == ()
+    other = ToolResult("c", "find_jobs", {}, 0.0, {"jobs": {"rows": [row | {"wait_seconds": seconds * 1.5}]}})
+    assert check(f"Job 48252064 waits {words}.", [other]).untraced
