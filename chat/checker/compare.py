@@ -16,6 +16,7 @@ from chat.checker.sentences import Sentence, sentences, silent_spans
 from chat.checker.words import lengths_in, periods_in
 from chat.model import Figure, OnScreen, ToolResult
 
+MOST_STATED = 60  # numbers of one sentence; in a longer one nothing is derived
 MOST_FIGURES = 500  # those that follow in an answer are not looked up: they stay untraced
 
 _GPUS = re.compile(r"(?:number of )?GPUs?(?: count| per job| je Job)?|GPU[- ]?(?:count|Anzahl)", re.I)
@@ -80,7 +81,8 @@ class Grounds:
             return traced(number, self.facts, said(text, part, number, context, self.known))
 
         found = [look_up(figure) for figure in part.figures]
-        if part.sentence.heads or not part.figures or all(figure.is_traced for figure in found):
+        is_long = len(part.figures) + len(part.small) > MOST_STATED
+        if part.sentence.heads or is_long or all(figure.is_traced for figure in found):
             return found
         small = [(number, look_up(number)) for number in part.small]
         stated = sorted([*zip(part.figures, found, strict=True), *small], key=lambda one: one[0].start)

@@ -40,7 +40,7 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "wait": (r"wait\w*|queu\w+|wart\w+|attend\w*|attente|esper\w+|attes\w+|等待|待ち|ожид\w*", ("wait", "waits")),
     "elapsed": (
         r"elapsed|r[au]n(?:s|ning)?|runtime|läuft|laufzeit|lief|durée|tourne\w*|exécution|ejecución|esecuzione|after|nach|since|seit|depuis|passed|vergangen|écoulée?s?|运行",
-        ("elapsed", "running"),
+        ("elapsed", "running", "start"),
     ),
     "window": (r"windows?|zeitfenster|fenster|fenêtre|ventana", ("window",)),
     "limit": (r"limits?|threshold|grenz\w+|schwell\w+|limite\w*|seuil|umbral", ("limit", "threshold")),
@@ -48,7 +48,10 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "busy": (r"busy|working|beschäftigt|occupé\w*|ocupad\w*", ("busy",)),
     "down": (r"down|ausgefallen|en panne|caíd\w*", ("down",)),
     "drained": (r"drain\w*", ("drained",)),
-    "mixed": (r"mixed|gemischt\w*|mixtes?|mixt[oa]s?|mist[oi]|部分使用|混合", ("mixed",)),
+    "mixed": (
+        r"mixed|part(?:ial)?ly|teilweise|parcial\w*|partiellement|gemischt\w*|mixtes?|mixt[oa]s?|mist[oi]|部分使用|混合",
+        ("mixed",),
+    ),
     "pending": (r"pending|wartende\w*|en attente|pendiente\w*", ("pending",)),
     "failed": (r"fail\w*|fehlgeschlagen\w*|échou\w*|fallid\w*|fallit\w*", ("failed",)),
     "share": (r"share|of all|of the total(?!\s+\d)|anteil|part|proporción|quota", ("share",)),
@@ -73,7 +76,7 @@ _OTHERS = frozenset({"elapsed", "power", "temperature", "wait", "pending", "medi
 # Said of ratios alone.
 _SHARES = frozenset({"utilization", "share", "sm", "tensor", "occupancy", "graphics"})
 _NO_COUNTS = frozenset({"used", "median", "p90", "power", "temperature", "energy"})
-_NO_TIMES = frozenset({"used", "power", "temperature", "energy", "wasted", "memory", "cpu"})
+_NO_TIMES = frozenset({"used", "power", "temperature", "energy", "wasted", "memory", "cpu", "allocated"})
 
 _LAST = (
     r"last|past|previous|preceding|within(?: the last)?|in the last|over the last|letzten?|vergangenen?|derni[eè]re?s?|"

@@ -315,7 +315,7 @@ def test_the_longest_answer_does_not_hold_a_worker_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["1,", "9", "111,", "|", "`", "job ", "gpu-", "1 of ", "last 7 days ", "h037 ", "12 % ", " "]
+    "piece", ["1,", "9", "111,", "|", "`", "job ", "gpu-", "1 of ", "1 of 12 ", "last 7 days ", "h037 ", "12 % ", " "]
 )
 def test_an_answer_that_never_ends_is_checked_too(piece: str) -> None:
     text = piece * (20_000 // len(piece))

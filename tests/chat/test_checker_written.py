@@ -74,6 +74,32 @@ READ = [
         "Wasted GPU-hours fell from 346 (hnguyen) to 782 (uweber).",
     ),
 ]
+PENDING = {
+    "job": "48265619",
+    "user": "lrossi",
+    "partition": "a100",
+    "wait_seconds": 3152.0,
+    "priority_parts": {"fairshare": 1911.0, "partition": 200.0},
+}
+LOW = {"job": "48256752", "user": "rjohnson", "window_seconds": 14400.0, "idle_for_at_least_seconds": 5400.0}
+CHECKED = {"checks": {"rows": [{"about": "Join", "says": "2 of 52 GPU nodes have no series: h019, h025"}]}}
+GROUPS = {"rows": [{"partition": "a100", "node": "n1", "gpus": 17}, {"partition": "gpu", "node": "n2", "gpus": 36}]}
+FOUND = {
+    "find_nodes": ({"groups": GROUPS}, {}),
+    "why_pending": (PENDING, {"job_id": "48265619"}),
+    "policy_verdicts": ({"verdicts": {"rows": [LOW]}}, {}),
+    "source_health": (CHECKED, {}),
+    "sbatch_advice": ({"advice": {"partition": "a100"}}, {"gpus": 2, "gpu_memory_gib": 40, "hours": 10}),
+}
+# A tool, and what is said of its result: right, and with one thing wrong.
+OF_TOOLS = [
+    ("why_pending", "Its parts: fairshare 1,911, partition 200.", "Its parts: fairshare 1,911, partition 300."),
+    ("find_nodes", "Partition `a100` has 17 GPUs, `gpu` 36.", "Partition `a100` has 36 GPUs, `gpu` 17."),
+    ("policy_verdicts", "rjohnson's job is idle for 90 min.", "rjohnson's job is idle for 4 h."),
+    ("policy_verdicts", "rjohnson's job is idle for 90 min.", "hnguyen's job is idle for 90 min."),
+    ("source_health", "2 of 52 GPU nodes have no series.", "2 of 62 GPU nodes have no series."),
+    ("sbatch_advice", "For 40 GiB and 10 hours, take a100.", "For 80 GiB and 10 hours, take a100."),
+]
 SUMS = [
     "hnguyen and uweber wasted 1,127.2 GPU-hours.",
     "hnguyen wasted 781.7 GPU-hours, uweber 345.5, which makes 1,127.2 GPU-hours.",
@@ -100,9 +126,18 @@ def test_answers_as_models_write_them_pass_and_their_wrong_twins_are_marked() ->
 
 
 @pytest.mark.parametrize(("right", "wrong"), [*DERIVED, *READ])
-def test_a_share_a_difference_and_a_count_of_parts_follow_from_figures_beside_them(right: str, wrong: str) -> None:
+def test_a_share_a_difference_and_a_count_of_parts_follow_from_figures_beside_it(right: str, wrong: str) -> None:
     assert check(right, RESULTS).untraced == ()
     assert check(wrong, RESULTS).untraced
+
+
+@pytest.mark.parametrize(("tool", "right", "wrong"), OF_TOOLS)
+def test_what_a_tool_found_may_be_said_in_its_words(tool: str, right: str, wrong: str) -> None:
+    value, arguments = FOUND[tool]
+    results = [ToolResult("c", tool, arguments, 0.0, value)]
+    more = {"user": frozenset({"hnguyen", "rjohnson"})}
+    assert check(right, results, more=more).untraced == ()
+    assert check(wrong, results, more=more).untraced
 
 
 @pytest.mark.parametrize("text", SUMS)
