@@ -68,9 +68,9 @@ def _pool(backend: str, seconds: float) -> dict[str, Any]:
 
 
 def _connected(seconds: float, dialect: Any, record: Any, arguments: Any, options: dict[str, Any]) -> Any:
-    from data.state.postgres import patient_connection
+    from data.state.postgres import patiently_connected
 
-    return patient_connection(seconds).connect(*arguments, **options)
+    return patiently_connected(seconds, *arguments, **options)
 
 
 def first_line(err: Exception) -> str:

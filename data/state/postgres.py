@@ -14,6 +14,17 @@ from psycopg.pq import TransactionStatus
 
 Found = TypeVar("Found")
 _LOOK_SECONDS = 0.1  # psycopg's own: how often it looks for Ctrl-C
+_MORE_SECONDS = 1.0
+
+
+def patiently_connected(seconds: float, *arguments: Any, **options: Any) -> psycopg.Connection[Any]:
+    """A connection that waits so long for each answer. The server, too, gives a statement up, shortly after: one that
+    waits for a lock does not see that nobody waits for it any more, and would keep its place as long as the lock."""
+    connection = patient_connection(seconds).connect(*arguments, **options)
+    milliseconds = str(int((seconds + _MORE_SECONDS) * 1000))
+    connection.execute("SELECT set_config('statement_timeout', %s, false)", [milliseconds])
+    connection.commit()
+    return connection
 
 
 def patient_connection(seconds: float) -> type[psycopg.Connection[Any]]:

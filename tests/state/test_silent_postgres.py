@@ -158,6 +158,18 @@ def test_a_backend_that_stops_within_a_transaction_leaves_nothing_half_done(stor
     assert found is not None and found.note == ""
 
 
+def test_what_nobody_waits_for_any_more_does_not_wait_for_a_lock(
+    postgres_port: int, store: StateStore, token: str
+) -> None:
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with psycopg.connect(f"postgresql://fullwarp@127.0.0.1:{postgres_port}/fullwarp_state") as other:
+        other.execute("LOCK TABLE tokens IN ACCESS EXCLUSIVE MODE")
+        assert outcome(lambda: find_token(store, token, datetime.now(UTC))) is SourceUnreachable
+        until(lambda: other.execute(waiting).fetchone() == (0,))
+        other.rollback()
+    assert find_token(store, token, datetime.now(UTC)) is not None
+
+
 def test_an_upgrade_of_tables_may_take_its_time(relay: Relay, settings: StateSettings) -> None:
     engine = make_engine(settings.url.get_secret_value(), "state", answer_seconds=None)
     with engine.connect() as connection:
