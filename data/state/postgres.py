@@ -6,6 +6,7 @@ alive, so whoever asks must give up by itself.
 
 from __future__ import annotations
 
+from traceback import clear_frames
 from typing import Any, TypeVar
 
 import psycopg
@@ -20,7 +21,12 @@ _MORE_SECONDS = 1.0
 def patiently_connected(seconds: float, *arguments: Any, **options: Any) -> psycopg.Connection[Any]:
     """A connection that waits so long for each answer. The server, too, gives a statement up, shortly after: one that
     waits for a lock does not see that nobody waits for it any more, and would keep its place as long as the lock."""
-    connection = patient_connection(seconds).connect(*arguments, **options)
+    try:
+        connection = patient_connection(seconds).connect(*arguments, **options)
+    except psycopg.OperationalError as err:
+        # psycopg's frames hold the half-made connection in a ring: it would stay open until the collector comes.
+        clear_frames(err.__traceback__)
+        raise
     milliseconds = str(int((seconds + _MORE_SECONDS) * 1000))
     connection.execute("SELECT set_config('statement_timeout', %s, false)", [milliseconds])
     connection.commit()

@@ -3,8 +3,10 @@ server is left alone, and all works again without a restart."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -168,6 +170,21 @@ def test_what_nobody_waits_for_any_more_does_not_wait_for_a_lock(
         until(lambda: other.execute(waiting).fetchone() == (0,))
         other.rollback()
     assert find_token(store, token, datetime.now(UTC)) is not None
+
+
+def test_a_connection_that_came_to_nothing_is_closed_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql+psycopg://fullwarp@127.0.0.1:{silent.getsockname()[1]}/fullwarp_state"
+        gc.disable()
+        try:
+            assert outcome(StateStore(make_engine(address, "state", answer_seconds=0.5)).hold) is SourceUnreachable
+            client, _ = silent.accept()
+            client.settimeout(20)
+            while client.recv(4096):
+                pass
+        finally:
+            gc.enable()
+        client.close()
 
 
 def test_an_upgrade_of_tables_may_take_its_time(relay: Relay, settings: StateSettings) -> None:
