@@ -47,4 +47,4 @@ def secret_text(value: SecretStr, file: Path | None) -> str:
 
 @lru_cache(maxsize=16)
 def _file_text(file: Path, modified_ns: int, size: int) -> str:
-    return file.read_text(encoding="utf-8").strip()
+    return file.read_text(encoding="utf-8-sig").strip()  # without the mark that some editors begin a file with

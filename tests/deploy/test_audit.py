@@ -83,3 +83,16 @@ def test_a_database_that_cannot_be_reached_is_said(tmp_path: Path, required: str
     found = audit(pins, f"http://127.0.0.1:{free_port()}/v1/query", REQUIRE_AUDIT=required)
     assert found.returncode == code
     assert "NOT DONE" in found.stderr
+
+
+@pytest.mark.parametrize("pins", ["sound\n", "sound=2.0\n", None])
+def test_pins_that_cannot_be_audited_end_the_check(database: str, tmp_path: Path, pins: str | None) -> None:
+    if pins is not None:
+        (tmp_path / "pins.txt").write_text(pins)
+    found = audit(tmp_path / "pins.txt", database)
+    assert found.returncode == 2 and found.stderr and "NOT DONE" not in found.stderr
+
+
+def test_an_audit_that_is_not_installed_ends_the_check(database: str) -> None:
+    found = audit(ROOT / "constraints.txt", database, PYTHON=f"{sys.base_prefix}/bin/python3")
+    assert found.returncode == 2 and "pip_audit" in found.stderr

@@ -166,6 +166,12 @@ def test_a_secret_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     assert secret_text(secret, path) == "second, longer"
 
 
+def test_a_secret_is_the_text_of_its_file_without_what_editors_put_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_bytes(b"\xef\xbb\xbfword\r\n")
+    assert secret_text(Settings().slurm.token, path) == "word"
+
+
 def test_an_empty_text_means_no_value_where_none_is_the_default(tmp_path: Path) -> None:
     text = "[slurm]\ntoken_file = ''\n[metrics]\nscrape_interval_seconds = ''\n"
     settings = load_settings(write(tmp_path / "s.toml", text)).settings
