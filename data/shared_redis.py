@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from cachelib import RedisCache
 from pydantic import SecretStr
@@ -14,6 +15,7 @@ from data.cache import MemoryCache, RawBytes, Release
 from data.errors import SettingsError
 from settings import CacheSettings
 
+T = TypeVar("T")
 WAIT_SECONDS = 2.0
 
 
@@ -61,37 +63,30 @@ class SharedRedis:
         self._breaker = Breaker(rest_seconds)
 
     def get(self, key: str) -> bytes | None:
-        if not self._breaker.may_try():
-            return self._own.get(key)
-        try:
-            found = self._values.get(key)
-        except self._error as err:
-            self._failing(err)
-            return self._own.get(key)
-        self._answered()
+        found = self._asked(lambda: self._values.get(key), lambda: self._own.get(key))
         return found if isinstance(found, bytes) else None
 
     def set(self, key: str, value: bytes) -> None:
-        if not self._breaker.may_try():
-            return self._own.set(key, value)
-        try:
-            self._values.set(key, value, timeout=0)
-        except self._error as err:
-            self._failing(err)
-            return self._own.set(key, value)
-        return self._answered()
+        self._asked(lambda: self._values.set(key, value, timeout=0), lambda: self._own.set(key, value))
 
     def try_lock(self, name: str, lapse_seconds: float) -> Release | None:
+        def shared() -> Release | None:
+            lock = self._client.lock(name, timeout=lapse_seconds, blocking=False, thread_local=False)
+            return (lambda: self._release(lock)) if lock.acquire() else None
+
+        return self._asked(shared, lambda: self._own.try_lock(name, lapse_seconds))
+
+    def _asked(self, ask: Callable[[], T], alone: Callable[[], T]) -> T:
+        """What Redis answers; while it does not, what this process has by itself."""
         if not self._breaker.may_try():
-            return self._own.try_lock(name, lapse_seconds)
-        lock = self._client.lock(name, timeout=lapse_seconds, blocking=False, thread_local=False)
+            return alone()
         try:
-            is_ours = lock.acquire()
+            found = ask()
         except self._error as err:
             self._failing(err)
-            return self._own.try_lock(name, lapse_seconds)
+            return alone()
         self._answered()
-        return (lambda: self._release(lock)) if is_ours else None
+        return found
 
     def _release(self, lock: Any) -> None:
         """Give the lock back; one that has lapsed is another's now."""
