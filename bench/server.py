@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,6 +72,7 @@ def _started(folder: Path) -> subprocess.Popen[bytes]:
     while server.poll() is None:
         if "Fullwarp is at" in log.read_text(encoding="utf-8"):
             return server
+        time.sleep(0.05)
     raise RuntimeError(f"the server did not start: {log.read_text(encoding='utf-8')[-1000:]}")
 
 

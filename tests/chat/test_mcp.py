@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -36,7 +35,7 @@ from data.state.tokens import TokenRole, create_token, revoke_token
 from settings import StateSettings
 from tests.chat.small_cluster import as_asker
 from tests.queries.cluster import ALICE, STAFF, secrets_in
-from tests.services.ports import free_port
+from tests.services.ports import free_port, is_listening
 
 FULLWARP = str(Path(sys.executable).with_name("fullwarp"))
 STAFF_USER = "sam"
@@ -181,20 +180,10 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     said = process.stderr.readline()
     assert said == f"MCP at http://127.0.0.1:{port}/mcp\n", said
     threading.Thread(target=process.stderr.read, daemon=True).start()
-    _wait_for(port)
+    assert is_listening(port, process), "the server does not listen"
     yield Listening(f"http://127.0.0.1:{port}/mcp", store)
     process.terminate()
     assert process.wait(20) in (0, -15)
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(600):
-        with socket.socket() as probe:
-            probe.settimeout(0.1)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        threading.Event().wait(0.05)
-    pytest.fail("the server does not listen")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.conftest import service_missing
+from tests.services.ports import is_listening
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "apache" / "fullwarp.conf"
 MODULES = "mpm_event authn_core authz_core authz_user proxy proxy_http headers auth_openidc"
@@ -46,7 +45,7 @@ def apache(folder: Path, port: int, prefix: str, bind: str, login: str, secret: 
     (folder / "httpd.conf").write_text(_FRAME.format(folder=folder, port=port, modules=modules, site=site))
     process = subprocess.Popen(["/usr/sbin/apache2", "-f", folder / "httpd.conf", "-DFOREGROUND"])
     try:
-        _wait(port, process, folder / "apache.log")
+        assert is_listening(port, process), f"apache did not start: {(folder / 'apache.log').read_text()}"
         yield
     finally:
         process.terminate()
@@ -70,13 +69,3 @@ def site_of(folder: Path, port: int, prefix: str, bind: str, login: str, claim: 
         text, found = re.subn(pattern, lambda _, wanted=wanted: wanted, text)  # type: ignore[misc]
         assert found, f"{SHIPPED.name} has no {pattern}"
     return text
-
-
-def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + 15
-    while time.monotonic() < until and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"apache did not start: {log.read_text() if log.exists() else ''}")

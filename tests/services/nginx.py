@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.conftest import service_missing
+from tests.services.ports import is_listening
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "nginx" / "fullwarp.conf"
 OAUTH2_PROXY = "http://127.0.0.1:4180"
@@ -58,7 +57,7 @@ def nginx(
             [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "user root;"], stdout=out, stderr=out
         )
     try:
-        _wait(port, process, folder)
+        assert is_listening(port, process), (folder / "out").read_text() + (folder / "error.log").read_text()
         yield
     finally:
         process.terminate()
@@ -92,13 +91,3 @@ def site_of(folder: Path, port: int, prefix: str, upstreams: Sequence[str]) -> s
         text, found = re.subn(pattern, lambda _, wanted=wanted: wanted, text)
         assert found, f"{SHIPPED.name} has no {pattern}"
     return text
-
-
-def _wait(port: int, process: subprocess.Popen[bytes], folder: Path) -> None:
-    until = time.monotonic() + 10
-    while time.monotonic() < until and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise AssertionError(f"nginx did not start: {(folder / 'out').read_text()} {(folder / 'error.log').read_text()}")

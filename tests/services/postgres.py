@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import service_missing
-from tests.services.ports import free_port
+from tests.services.ports import free_port, is_listening
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 
@@ -41,7 +39,8 @@ def postgres_port() -> Iterator[int]:
         **_as(user),
     )
     try:
-        _wait_for(port, server)
+        if not is_listening(port, server):
+            service_missing("postgres did not start")
         for database in ("fullwarp", "fullwarp_state", "fullwarp_enforced"):
             _run(user, "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "fullwarp", database)
         yield port
@@ -65,13 +64,3 @@ def _run(user: pwd.struct_passwd | None, program: str, *arguments: str) -> None:
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/", **_as(user), check=False)
     if found.returncode:
         service_missing(f"{program}: {found.stderr[-300:]}")
-
-
-def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and server.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    service_missing("postgres did not start")

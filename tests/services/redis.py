@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from tests.conftest import service_missing
-from tests.services.ports import free_port
+from tests.services.ports import free_port, is_listening
 
 
 @pytest.fixture(scope="session")
@@ -25,18 +23,8 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        _wait_for(port)
+        assert is_listening(port, server), "redis did not start"
         yield f"redis://127.0.0.1:{port}/0"
     finally:
         server.terminate()
         server.wait(10)
-
-
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError("redis did not start")
