@@ -6,6 +6,7 @@ import re
 
 from chat.checker.numbers import Written, numbers_in
 from chat.evaluation.model import Wanted
+from chat.tools.answer import number
 from chat.units import Kind
 
 _YES = re.compile(r"\W*(?:yes|ja|oui|sí|si|sì|是|はい|да)(?![A-Za-z])", re.I)
@@ -36,8 +37,10 @@ def fault_in(text: str, wanted: Wanted) -> str:
 
 def _says_number(text: str, wanted: Wanted) -> bool:
     assert wanted.value is not None
+    told = number(wanted.value)  # what a model can know of it
+    values = (wanted.value,) if told is None else (wanted.value, told)
     return any(
-        _is_unit(figure, wanted) and any(reading.is_of(wanted.value) for reading in figure.readings)
+        _is_unit(figure, wanted) and any(reading.is_of(value) for reading in figure.readings for value in values)
         for figure in numbers_in(text, ())
     )
 

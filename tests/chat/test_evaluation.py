@@ -94,8 +94,8 @@ def written(value: float, unit: Unit) -> str:
     forms: Mapping[UnitKind, str] = {
         UnitKind.RATIO: f"{value:.1%}",
         UnitKind.GPU_HOURS: f"{value:,.1f} GPU-hours",
-        UnitKind.SECONDS: f"{value / 3600:.2f} hours",
-        UnitKind.BYTES: f"{value / 2**30:,.0f} GiB",
+        UnitKind.SECONDS: f"{value / 3600:.2f} hours" if value >= 3600 else f"{value:.0f} seconds",
+        UnitKind.BYTES: f"{value / 2**30:,.2f} GiB",
     }
     return forms.get(unit.kind, f"{value:.0f} {unit.noun}")
 
@@ -176,7 +176,7 @@ def test_a_server_that_cannot_answer_ends_the_run(asked: list[Question], still: 
         list(evaluate(asked, still, ModelServer(dead)))
 
 
-GPUS, RATIO = Unit(UnitKind.COUNT, noun="gpus"), Unit(UnitKind.RATIO)
+GPUS, RATIO, HOURS = Unit(UnitKind.COUNT, noun="gpus"), Unit(UnitKind.RATIO), Unit(UnitKind.GPU_HOURS)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,8 @@ GPUS, RATIO = Unit(UnitKind.COUNT, noun="gpus"), Unit(UnitKind.RATIO)
         ("It holds 4 nodes.", Wanted(4, GPUS), "it does not say 4 count"),
         ("Die Auslastung ist 12,5 %.", Wanted(0.1251, RATIO), ""),
         ("It is 13 GPU-hours.", Wanted(0.13, RATIO), "it does not say 0.13 ratio"),
+        ("It is 1,032.0 GPU-hours.", Wanted(1031.9468, HOURS), ""),
+        ("It is 1,031.8 GPU-hours.", Wanted(1031.9468, HOURS), "it does not say 1031.95 gpu_hours"),
         ("Yes, it runs.", Wanted(is_yes=True), ""),
         ("Not now.", Wanted(is_yes=False), "it does not begin with no"),
         ("Nein.", Wanted(is_yes=False), ""),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import stat
+import time
+from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import urljoin
 
@@ -122,14 +124,16 @@ def test_nothing_can_be_sent_to_it(site: Site) -> None:
 
 
 def test_however_often_it_is_asked_the_server_is_asked_once_a_minute(site: Site) -> None:
-    site.configure()
+    looked_at = ("", "?part=1", "?embed=1", "?embed=1&part=1", "cluster")
+    site.forget()
     for page in PAGES:
         get(site, page)
-    before = len(site.central.asked)
+    before, began = Counter(site.central.asked), time.monotonic()
     for _ in range(60):
-        for page in ("", "?part=1", "?embed=1", "?embed=1&part=1", "cluster"):
+        for page in looked_at:
             assert get(site, page).status_code == 200
-    assert len(site.central.asked) == before
+    minutes = int((time.monotonic() - began) / 60)  # a machine with other work may need more than one
+    assert max((Counter(site.central.asked) - before).values(), default=0) <= minutes
 
 
 def test_what_the_server_asks_does_not_grow_with_those_who_look(site: Site) -> None:

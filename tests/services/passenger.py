@@ -15,8 +15,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from flask import Flask
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from data.model import Role, Viewer
+from data.recent import Recent
 from data.sources import Sources, open_sources
 from pages._chat_routes import add_chat
 from policy.model import Status
@@ -215,10 +217,11 @@ def _reset_leftovers() -> None:
 
 
 def _sources(folder: Path) -> Sources:
-    """The simulated cluster at a moment that does not move, with a state of its own."""
+    """The simulated cluster at a moment that does not move, with a state of its own; its answers do not age either."""
     settings = settings_for(folder / "history", folder / "state")
     settings = settings.model_copy(update={"cache": CacheSettings(kind="memory", directory=folder / "cache")})
-    return open_sources(settings, clock=lambda: COLLECTED)
+    opened = open_sources(settings, clock=lambda: COLLECTED)
+    return replace(opened, recent=Recent(inf), views=Recent(inf, 32), windows=Recent(inf, 8), reports=Recent(inf, 128))
 
 
 def _somebody_low(sources: Sources) -> tuple[str, str]:
