@@ -93,8 +93,12 @@ def _entry(value: str) -> Gres:
 
 
 def _counted(details: list[str]) -> int:
+    """The count in parentheses, or as many as there are indices; neither means one."""
     counts = [detail.removeprefix("CNT:") for detail in details if detail.startswith("CNT:")]
-    return int(counts[0][:18]) if counts and counts[0].isdecimal() else 1
+    if counts and counts[0].isdecimal():
+        return int(counts[0][:18])
+    indices = _indices_of("IDX", details)
+    return 1 if indices is None else len(indices)
 
 
 def _indices_of(key: str, details: list[str]) -> tuple[int, ...] | None:

@@ -35,7 +35,33 @@ _BASE_STATES: Final = TERMINAL_STATES - {"REQUEUED", "LAUNCH_FAILED", "RECONFIG_
 }
 # The words that a job can be asked for by.
 JOB_STATES: Final = _BASE_STATES | {"COMPLETING", "REQUEUED", "STOPPED"}
-_SHORT: Final = {"OUT_OF_ME": "OUT_OF_MEMORY", "NODE_FAI": "NODE_FAIL", "CANCELED": "CANCELLED"}
+_SHORT: Final = {
+    # sacct cuts words to its column's width; squeue has a short word for each (%t).
+    "OUT_OF_ME": "OUT_OF_MEMORY",
+    "NODE_FAI": "NODE_FAIL",
+    "CANCELED": "CANCELLED",
+    "BF": "BOOT_FAIL",
+    "CA": "CANCELLED",
+    "CD": "COMPLETED",
+    "CF": "CONFIGURING",
+    "CG": "COMPLETING",
+    "DL": "DEADLINE",
+    "F": "FAILED",
+    "NF": "NODE_FAIL",
+    "OOM": "OUT_OF_MEMORY",
+    "PD": "PENDING",
+    "PR": "PREEMPTED",
+    "R": "RUNNING",
+    "RQ": "REQUEUED",
+    "RS": "RESIZING",
+    "RV": "REVOKED",
+    "S": "SUSPENDED",
+    "SE": "SPECIAL_EXIT",
+    "SI": "SIGNALING",
+    "SO": "STAGE_OUT",
+    "ST": "STOPPED",
+    "TO": "TIMEOUT",
+}
 _BY: Final = re.compile(r"(CANCELLED)\s+by\s+(\S+)", re.IGNORECASE)
 _CODE_PAIR: Final = re.compile(r"(\d+):(\d+)")
 
@@ -80,10 +106,12 @@ def _job_state(words: tuple[str, ...]) -> JobState:
 def exit_code(value: object) -> ExitCode | None:
     """How a job ended, from an object (new or old shape), "code:signal" or a raw wait status; None = not said.
 
+    v0.0.39 wraps the wait status as every number: {"set", "infinite", "number"}.
+
     Two traps cannot be told apart here: 22.05's JSON says SUCCESS and 0 for a job that failed with 1, and
     sacct shows exit 137 as 9:0, which is also what exit 9 looks like.
     """
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "number" not in value:
         return _exit_object(value)
     if isinstance(value, str) and (match := _CODE_PAIR.fullmatch(value.strip())):
         return _exit_of(int(match[1]), int(match[2]))

@@ -23,6 +23,7 @@ _SMALLEST_MARK: Final = 0xFFFFFFFE
 _NO_VALUE: Final = frozenset({0xFFFFFFFE, 0xFFFFFFFFFFFFFFFE})
 _INFINITE: Final = frozenset({0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF, -1})
 _MEMORY: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)B?[nc?]?", re.IGNORECASE)
+_MOST_BYTES: Final = 1 << 60  # Slurm's "not set" (2^64 - 2) comes out as 16E, or as a number of units
 _MEMORY_UNITS: Final = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 _DURATION: Final = re.compile(r"(?:(\d+)-)?(\d+(?:\.\d+)?(?::\d+(?:\.\d+)?){0,2})")
 _CLOCK_WITHOUT_DATE: Final = re.compile(r"(?:[A-Za-z]{3,6} |\d{1,2} [A-Z][a-z]{2} )?\d{1,2}:\d{2}(?::\d{2})?")
@@ -98,14 +99,18 @@ def minutes_to_seconds(value: object) -> float | None:
 
 
 def memory_bytes(value: object, bare_unit: int = MEBIBYTE) -> int | None:
-    """Bytes from 64G, 4000M, 64Gn (old sacct); `bare_unit` is what a number without a unit counts."""
+    """Bytes from 64G, 4000M, 64Gn (old sacct); `bare_unit` is what a number without a unit counts.
+
+    An exbibyte and more is none of a node's: it is Slurm's mark of nothing, and not set.
+    """
     if is_blank(value) or str(value).strip().lower() in _UNLIMITED:
         return None
     match = _MEMORY.fullmatch(str(value).strip())
     if match is None:
         raise SourceGarbled(f"{value!r} is no amount of memory like 64G")
     unit: int = _MEMORY_UNITS.get(match[2].upper(), bare_unit)
-    return round(float(match[1]) * unit)
+    amount = round(float(match[1]) * unit)
+    return amount if amount < _MOST_BYTES else None
 
 
 def cpu_load(value: object) -> float | None:

@@ -1,6 +1,6 @@
 """Read the states of nodes: one base word and flags, with Slurm's own long word for them.
 
-Slurm writes them as a list (JSON), as BASE+FLAG+FLAG (scontrol) and as one word with a mark (sinfo: drained*, mixed-).
+Slurm writes them as a list (JSON), as BASE+FLAG+FLAG (scontrol) and as one word with a mark (sinfo: drained*, mix-).
 """
 
 from __future__ import annotations
@@ -28,17 +28,25 @@ _COMPOSED: Final = {
     "ALLOC": ("ALLOCATED",),
     "DRAINING": ("MIXED", "DRAIN"),
     "DRNG": ("MIXED", "DRAIN"),
+    "FAILG": ("MIXED", "FAIL"),
     "FAILING": ("MIXED", "FAIL"),
+    "FUTR": ("FUTURE",),
     "INVAL": ("UNKNOWN", "INVALID_REG"),
     "MIX": ("MIXED",),
     "UNK": ("UNKNOWN",),
 }
+# POWER is how 20.11 calls a node that is powered down.
 _SYNONYMS: Final = {
+    "BLOCK": "BLOCKED",
+    "BOOT": "REBOOT_REQUESTED",
     "COMP": "COMPLETING",
     "DRAINED": "DRAIN",
     "MAINT": "MAINTENANCE",
     "NO_RESPOND": "NOT_RESPONDING",
+    "PLND": "PLANNED",
+    "POWER": "POWERED_DOWN",
     "REBOOT": "REBOOT_REQUESTED",
+    "RESV": "RESERVED",
 }
 # sinfo's word alone (maint, drained*) leaves the base out.
 _IMPLIED_IDLE: Final = frozenset(
@@ -146,8 +154,10 @@ def _display_of_base(base: str, flags: frozenset[str]) -> str:
         return base + (mark or ("+" if "COMPLETING" in flags else ""))
     if "COMPLETING" in flags and base != "DOWN":
         return "COMPLETING" + mark
+    if base == "UNKNOWN":
+        return base + ("*" if "NOT_RESPONDING" in flags else "")
     if base == "IDLE" and not mark:
-        return next((word for word in ("BLOCKED", "PERFCTRS", "RESERVED", "PLANNED") if word in flags), base)
+        return next((word for word in ("PERFCTRS", "RESERVED", "BLOCKED", "PLANNED") if word in flags), base)
     if base == "MIXED":
         return base + (mark or ("-" if "PLANNED" in flags else ""))
     return base + mark
