@@ -72,8 +72,10 @@ def _match_group(
     left = {reading.device.key: reading for reading in readings}
     open_slots = _take_known(node, slots, left, inventory, proof)
     if equal:
+        is_only = len(left) == 1
         for slot, reading in zip(open_slots, list(left.values()), strict=True):
             _take(slot, left.pop(reading.device.key))
+            slot.is_certain = is_only or _has_order(reading.device)
         return []
     if any(reading.device.is_slice for reading in readings):
         for slot, reading in zip(open_slots, list(left.values()), strict=False):
@@ -86,6 +88,11 @@ def _match_group(
         if found is not None:
             _take(slot, left.pop(found.device.key))
     return list(left.values())
+
+
+def _has_order(device: Device) -> bool:
+    """Whether anything but a UUID, which is random, says which of a node's devices it is."""
+    return minor_or_index(device) is not None or device.bus_id is not None
 
 
 def _by_number(readings: Collection[DeviceReading]) -> dict[int | None, DeviceReading]:

@@ -48,6 +48,7 @@ class Dialect:
     zero_unreported_on_slices: bool = False
     job_pattern: re.Pattern[str] | None = None
     job_value: str = ""
+    index_value: str = ""
     switch_on: Mapping[str, str] = field(default_factory=dict)
 
     def names(self) -> Iterator[str]:
@@ -60,7 +61,8 @@ class Dialect:
 class BoundDialect:
     """A dialect with the series names that one server really has. `rank` 0 counts before 1.
 
-    `inventory` is the series that knows the devices and their jobs, `job_value` one whose value is the job id.
+    `inventory` is the series that knows the devices and their jobs, `job_value` one whose value is the job id, and
+    `index_value` one whose value is the device's index.
     `present` are the label names that its series have there (empty = not known).
     """
 
@@ -69,11 +71,18 @@ class BoundDialect:
     formulas: Mapping[str, Formula]
     inventory: str
     job_value: str = ""
+    index_value: str = ""
     present: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
         return self.dialect.id
+
+    @property
+    def told_by_value(self) -> frozenset[str]:
+        """Series whose value tells the job, or the index where no label does."""
+        has_label = not self.present.isdisjoint(self.dialect.labels.get("index", ()))
+        return frozenset((self.job_value, "" if has_label else self.index_value)) - {""}
 
 
 @cache
@@ -101,7 +110,8 @@ def bind(dialect: Dialect, rank: int, found: Mapping[str, str], names: Mapping[s
     first = next(iter(formulas.values()))[0].name
     known = (_actual(name, dialect, found) for name in dialect.inventory)
     inventory = next(filter(None, known), first)
-    return BoundDialect(dialect, rank, formulas, inventory, found.get(dialect.job_value.lower(), ""))
+    job_value, index_value = (found.get(name.lower(), "") for name in (dialect.job_value, dialect.index_value))
+    return BoundDialect(dialect, rank, formulas, inventory, job_value, index_value)
 
 
 def _renamed(term: Term, name: str) -> Term:
@@ -143,6 +153,7 @@ def _dialect(entry: Mapping[str, Any]) -> Dialect:
         zero_unreported_on_slices=entry.get("zero_unreported_on_slices", False),
         job_pattern=re.compile(pattern) if pattern else None,
         job_value=entry.get("job_value", ""),
+        index_value=entry.get("index_value", ""),
         switch_on=entry.get("switch_on", {}),
     )
 

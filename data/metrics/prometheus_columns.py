@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -97,10 +97,21 @@ class Columns:
 
     def jobs_by_value(self) -> dict[int, tuple[str, ...]]:
         """Job ids that the exporter gives as the value of a series of its own."""
-        cell = self.cell(Term(self.bound.job_value))
+        return {number: (str(job),) for number, job in self._told(self.bound.job_value).items() if job}
+
+    def take_indices(self) -> None:
+        """Give devices whose labels tell no index the one that a series of its own tells."""
+        for number, index in self._told(self.bound.index_value).items():
+            sighting = self.sightings[number]
+            if sighting.device is not None and sighting.device.index is None:
+                self.sightings[number] = replace(sighting, device=replace(sighting.device, index=index))
+
+    def _told(self, name: str) -> dict[int, int]:
+        """The values of a series by device, as whole numbers."""
+        cell = self.cell(Term(name))
         pairs = zip(cell.origins, cell.values, strict=True)
-        ids = ((self._origin_device[origin], prom_value((0, value))) for origin, value in pairs)
-        return {number: (str(int(job)),) for number, job in ids if job and number >= 0}
+        told = ((self._origin_device[origin], prom_value((0, value))) for origin, value in pairs)
+        return {number: int(value) for number, value in told if value is not None and number >= 0}
 
     def _jobs_of_values(self) -> dict[int, tuple[str, ...]]:
         if self._value_jobs is None:

@@ -108,6 +108,7 @@ class _Readings:
         self._users: dict[int, tuple[str, ...]] = {}
 
     def add(self, column: Columns, dropped: Counter[str]) -> None:
+        column.take_indices()
         numbers = [self._number(column, sighting) for sighting in column.sightings]
         by_value = column.jobs_by_value()
         for own, number in enumerate(numbers):
@@ -142,8 +143,7 @@ def _cells_by_name(columns: Iterable[Columns], metrics: Sequence[str]) -> dict[s
     for column in columns:
         formulas = [column.bound.formulas[metric] for metric in metrics if metric in column.bound.formulas]
         wanted = dict.fromkeys(term for formula in formulas for term in formula)
-        if column.bound.job_value:
-            wanted[Term(column.bound.job_value)] = None
+        wanted |= dict.fromkeys(Term(name) for name in column.bound.told_by_value)
         for term in wanted:
             owner, listed = cells.setdefault(term.name, (column, []))
             listed.append(owner.cell(term))
@@ -152,7 +152,7 @@ def _cells_by_name(columns: Iterable[Columns], metrics: Sequence[str]) -> dict[s
 
 def _names(bound: BoundDialect, metrics: Sequence[str]) -> set[str]:
     names = {term.name for metric in metrics for term in bound.formulas.get(metric, ())}
-    return names | {bound.job_value} - {""} if names else names
+    return names | bound.told_by_value if names else names
 
 
 def _row_labels(bound: BoundDialect, site: Site, host: str) -> str:

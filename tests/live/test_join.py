@@ -218,6 +218,17 @@ def test_a_number_that_two_devices_claim_places_neither():
         assert states(result) == [BUSY, UNMEASURED]
 
 
+@pytest.mark.parametrize(
+    ("identity", "method"), [({"bus_id": "0000:1a:00.0"}, JoinMethod.INDEX), ({}, JoinMethod.NODE_ESTIMATE)]
+)
+def test_a_uuid_alone_does_not_say_which_of_a_nodes_gpus_a_device_is(identity, method):
+    node = make_node(pools={"h100": 2}, gpus_allocated=1)
+    job = make_job(gpus=1, indices=(0,))
+    seen = measure(index=None, uuid="gpu-b", **identity), measure(index=None, uuid="gpu-a", **identity)
+    (held,) = (gpu for gpu in joined([node], [job], *seen).gpus if gpu.job_ids)
+    assert held.join is method
+
+
 def test_devices_that_slurm_does_not_know_are_noted_and_not_added():
     result = joined([make_node(state="IDLE", pools={"h100": 2})], [], *(measure(index=i) for i in range(4)))
     assert len(result.gpus) == 2

@@ -135,6 +135,17 @@ def test_older_princeton_exporters_give_the_job_as_a_value(case: Case) -> None:
     assert only(case.source().latest(["gpu_memory_used_bytes"], NOW)).job_labels == ("4711",)
 
 
+def test_nvidia_gpu_exporters_before_1_5_give_the_index_as_a_value(case: Case) -> None:
+    for uuid, index in (("b", 0), ("a", 1)):
+        labels = {"uuid": uuid, "instance": "gpu001:9835"}
+        case.write(metric("nvidia_smi_gpu_info", name="A100", **labels), grid(10), [1] * 10)
+        case.write(metric("nvidia_smi_index", **labels), grid(10), [index] * 10)
+        case.write(metric("nvidia_smi_utilization_gpu_ratio", **labels), grid(10), [0.5 + index / 10] * 10)
+    found = case.source().latest(["gpu_utilization"], NOW).devices
+    values = {(d.device.uuid, d.device.index): d.values["gpu_utilization"] for d in found}
+    assert values == {("gpu-b", 0): 0.5, ("gpu-a", 1): 0.6}
+
+
 @pytest.mark.parametrize("prefix", ["", "amd_"])
 def test_empty_labels_of_amd_are_no_job_and_fillers_on_partitions_no_value(case: Case, prefix: str) -> None:
     for partition, kind, value in (("0", "cpx", 60), ("1", "cpx", 0)):
