@@ -40,7 +40,7 @@ def hosts_of(job: Job, stats: Iterable[WindowStat], summary: js1.Summary | None,
     """Take the best source that measured anything."""
     for source, by_node in (
         (UseSource.SERIES, _from_series(job, stats, period)),
-        (UseSource.JS1, _from_summary(summary, period)),
+        (UseSource.JS1, _from_summary(job, summary, period)),
     ):
         if any(host.cpu.used is not None or host.memory.used is not None for host in by_node.values()):
             cpu = total_share(host.cpu for host in by_node.values())
@@ -63,8 +63,7 @@ def _host(job: Job, node: str, found: Mapping[str, WindowStat], period: Period) 
     cpu = found.get("cpu_seconds")
     counts = [stat.count for name, stat in found.items() if name in ("cpu_seconds", "memory_used_bytes")]
     elapsed = None if period.elapsed_seconds is None else period.elapsed_seconds * period.share
-    limit = _maximum(found, "memory_allocated_bytes")
-    limit = limit if limit and limit < _NO_LIMIT_BYTES else _given(job, node, "memory_bytes")
+    limit = _limit(job, node, _maximum(found, "memory_allocated_bytes") or _NO_LIMIT_BYTES)
     return HostUse(
         None if cores is None else round(cores),
         cpu_efficiency(
@@ -75,7 +74,7 @@ def _host(job: Job, node: str, found: Mapping[str, WindowStat], period: Period) 
     )
 
 
-def _from_summary(summary: js1.Summary | None, period: Period) -> dict[str, HostUse]:
+def _from_summary(job: Job, summary: js1.Summary | None, period: Period) -> dict[str, HostUse]:
     if summary is None:
         return {}
     elapsed = summary.elapsed_seconds or period.elapsed_seconds
@@ -83,7 +82,7 @@ def _from_summary(summary: js1.Summary | None, period: Period) -> dict[str, Host
         node.node: HostUse(
             node.cores,
             cpu_efficiency(node.cpu_seconds, node.cores, elapsed),
-            memory_efficiency(node.memory_used_bytes, node.memory_allocated_bytes),
+            memory_efficiency(node.memory_used_bytes, _limit(job, node.node, node.memory_allocated_bytes)),
         )
         for node in summary.nodes
     }
@@ -103,6 +102,11 @@ def _from_slurm(job: Job, period: Period) -> Hosts:
 def _maximum(found: Mapping[str, WindowStat], metric: str) -> float | None:
     stat = found.get(metric)
     return stat.maximum if stat else None
+
+
+def _limit(job: Job, node: str, told: float | None) -> float | None:
+    """The memory given on a node: of a cgroup without a limit, what Slurm says."""
+    return told if told is None or told < _NO_LIMIT_BYTES else _given(job, node, "memory_bytes")
 
 
 def _given(job: Job, node: str, what: str) -> float | None:

@@ -111,6 +111,12 @@ def test_a_node_without_gpu_keys_has_no_gpu_data_and_the_job_is_shown() -> None:
     assert second.gpus == ()
 
 
+def test_a_summary_of_a_cgroup_without_a_limit_takes_slurms_number() -> None:
+    # cgroup v1 reports 2^63 - 4096 where memory is not constrained, and the summary keeps it.
+    comment = summary(NodeSummary("h014", 96, 100, 100 * GIB, 2**63 - 4096))
+    assert report(replace(a_job(memory_gib=1000), admin_comment=comment)).memory.value == pytest.approx(0.1)
+
+
 def test_memory_without_utilization_is_memory_without_utilization() -> None:
     comment = summary(NodeSummary("h014", gpus=(GpuSummary(3, None, 875_364_352, 85_899_345_920),)), gpus=1)
     found = report(replace(a_job(gpus=1), admin_comment=comment))
