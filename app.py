@@ -17,13 +17,13 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from flask import Flask, Request, g
 
-from components.shell import NavEntry, shell
+from components.shell import NavEntry, low_mark, shell
 from data.errors import FullwarpError
 from data.model import Viewer
 from data.queries.day import DayKeeper
 from identity import Unidentified, is_listed, is_trusted_sender, request_viewer
 from pages._answers import Answers
-from pages._frame import connect_frame
+from pages._frame import connect_frame, known_verdicts
 from pages._http.bundle import ICON, Bundles, serve_bundles
 from pages._http.callbacks import refuse_odd_callbacks
 from pages._http.gate import WARM_UP_KEY, WARM_UP_TOKEN, close_gate
@@ -257,7 +257,13 @@ def _layout(settings: Settings) -> Component:
 def _frame(settings: Settings, page: Any, here: str = "") -> Component:
     return shell(
         [
-            NavEntry(page["name"], page["relative_path"], page["icon"], page["relative_path"] == here)
+            NavEntry(
+                page["name"],
+                page["relative_path"],
+                page["icon"],
+                page["relative_path"] == here,
+                low_mark(known_verdicts()) if page["path"] == "/policy" else None,
+            )
             for page in dash.page_registry.values()
             if page.get("icon")
         ],

@@ -83,7 +83,7 @@ def policy_parts(view: PolicyView) -> PolicyParts:
         evidence=_evidence(view),
         verdicts=_verdicts(view),
         exempt=_exempt(view),
-        frame=frame_data(view.snapshot),
+        frame=frame_data(view.snapshot, view.found),
         version=view.version,
     )
 

@@ -13,6 +13,9 @@ from dash.development.base_component import Component
 from components.elements import age, icon, moment, source_name
 from components.sources_banner import worst_source
 from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
+from data.words import number
+from policy.model import Status
+from policy.queries import VerdictList
 
 OLD_AFTER_SECONDS = 180
 PLACES = 5
@@ -33,10 +36,13 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
+    """A page; `beside` is what stands at the right end of its line."""
+
     name: str
     path: str
     icon: str
     is_here: bool = False
+    beside: Component | None = None
 
 
 def shell(pages: Sequence[NavEntry], viewer: Viewer, cluster: str, version: str, page: Any) -> Component:
@@ -102,8 +108,9 @@ def _more() -> Component:
 
 
 def _nav_link(entry: NavEntry) -> Component:
+    beside = [] if entry.beside is None else [entry.beside]
     return dcc.Link(
-        [icon(entry.icon), html.Span(entry.name, className="fw-label")],
+        [icon(entry.icon), html.Span(entry.name, className="fw-label"), *beside],
         href=entry.path,
         className="fw-nav-link fw-is-here" if entry.is_here else "fw-nav-link",
         title=entry.name,
@@ -214,9 +221,25 @@ def _as_of(icon_name: str, text: Sequence[Any], tone: str = "") -> Component:
     return html.Span([icon(icon_name), html.Span(list(text))], className=f"fw-asof {tone}".strip())
 
 
-def frame_data(snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """What a page hands to the frame: time of the data, state of the sources, name of the cluster."""
+def low_count(judged: VerdictList | None) -> list[Component] | None:
+    """How many jobs are low by a rule; None where that is not known, for what is not measured is not zero."""
+    if judged is None or judged.fault:
+        return None
+    low = sum(one.status is Status.LOW for one in judged.verdicts)
+    said = " low-use job" if low == 1 else " low-use jobs"
+    return [html.Span([number(low), html.Span(said, className="fw-sr")], title=f"{number(low)}{said}")]
+
+
+def low_mark(judged: VerdictList | None) -> Component:
+    """The place of that number beside Policy; empty where it is not known."""
+    return html.Span(low_count(judged) or [], id="policy-count", className="fw-label fw-nav-count")
+
+
+def frame_data(snapshot: ClusterSnapshot, judged: VerdictList | None = None) -> dict[str, Any]:
+    """What a page hands to the frame: time of the data, state of the sources, name of the cluster, and the number of
+    low jobs where the page knows of verdicts."""
     return {
+        "low": None if snapshot.is_past else low_count(judged),
         "as_of": as_of(snapshot),
         "sources": source_count(snapshot.sources),
         "cluster": snapshot.cluster or "cluster",

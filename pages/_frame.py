@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dash import ClientsideFunction, Dash, Input, Output
+
+from components.shell import low_count
+from pages._request import backing, viewer
+from policy.queries import VerdictList
 
 
 def connect_frame(app: Dash) -> None:
@@ -12,8 +18,20 @@ def connect_frame(app: Dash) -> None:
         Output("as-of", "children"),
         Output("source-count", "children"),
         Output("cluster", "children"),
+        Output("policy-count", "children"),
         Input("frame", "data"),
     )
     app.clientside_callback(
         ClientsideFunction("fw", "markPage"), Input("_pages_location", "pathname"), Input("page", "id")
     )
+
+
+def known_verdicts() -> VerdictList | None:
+    """What is known of low jobs, as the viewer may see it. Asks nothing and waits for nothing."""
+    own = backing()
+    return None if own.opened is None else own.verdicts.known(viewer(), own.sources.clock())
+
+
+def with_low(frame: dict[str, Any]) -> dict[str, Any]:
+    """What a page hands to the frame, and how many jobs are low by what is known; a past moment has none."""
+    return frame if frame["at"] else {**frame, "low": low_count(known_verdicts())}

@@ -9,11 +9,12 @@ import orjson
 
 from components.as_html import as_html
 from components.map_still import map_still
-from components.overview import Parts, overview_page, overview_parts
+from components.overview import OverviewAnswer, Parts, overview_page, overview_parts
 from data.last_day import DayOfUse
 from data.model import Viewer
 from data.queries.day_before import day_before
 from pages._answers import scope_of
+from pages._frame import with_low
 from pages._overview_address import Asked
 from pages._overview_answer import answer
 from pages._request import backing
@@ -43,7 +44,7 @@ def finished_parts(asked: Asked, viewer: Viewer) -> Parts:
     """Every part of the page as JSON. Raises SourceError when there is no picture at all."""
 
     def make() -> tuple[bytes, ...]:
-        return tuple(_json(part) for part in overview_parts(_found(asked, viewer)))
+        return tuple(_json(part) for part in _parts(_found(asked, viewer)))
 
     key = ("overview parts", version_of(asked, viewer), scope_of(viewer), repr(asked))
     return Parts(*(orjson.Fragment(part) for part in backing().finished(key, make)))
@@ -53,8 +54,9 @@ def finished_page(asked: Asked, viewer: Viewer) -> Any:
     """The whole page as JSON. Raises SourceError when there is no picture at all."""
 
     def make() -> tuple[bytes, ...]:
-        refresh = backing().settings.refresh_seconds
-        return (_json(overview_page(_found(asked, viewer), asked.metric, asked.group, refresh_seconds=refresh)),)
+        found, refresh = _found(asked, viewer), backing().settings.refresh_seconds
+        page = overview_page(found, asked.metric, asked.group, refresh_seconds=refresh, parts=_parts(found))
+        return (_json(page),)
 
     key = ("overview page", version_of(asked, viewer), scope_of(viewer), repr(asked))
     return orjson.Fragment(backing().finished(key, make)[0])
@@ -76,7 +78,7 @@ def page_html(asked: Asked, viewer: Viewer) -> tuple[str, dict[str, str]]:
     return page.decode(), dict(zip(("as-of", "source-count", "cluster"), map(bytes.decode, frame), strict=True))
 
 
-def _found(asked: Asked, viewer: Viewer) -> Any:
+def _found(asked: Asked, viewer: Viewer) -> OverviewAnswer:
     own = backing()
     return answer(
         asked,
@@ -87,6 +89,11 @@ def _found(asked: Asked, viewer: Viewer) -> Any:
         judged=judged_of(asked, viewer),
         is_judging=asked.at is None and own.verdicts.is_making,
     )
+
+
+def _parts(found: OverviewAnswer) -> Parts:
+    parts = overview_parts(found)
+    return parts._replace(frame=with_low(parts.frame))
 
 
 def _json(part: Any) -> bytes:

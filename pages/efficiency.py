@@ -18,6 +18,7 @@ from data.queries.live import snapshot
 from pages._efficiency_address import AskedHistory, parse_efficiency_address
 from pages._efficiency_answer import NEXT_SECONDS, efficiency_view
 from pages._efficiency_export import add_efficiency_export
+from pages._frame import with_low
 from pages._request import backing, viewer
 
 dash.register_page(__name__, path="/efficiency", name="Efficiency", title="Efficiency - Fullwarp", icon="bars", order=4)
@@ -55,7 +56,7 @@ def add_up_on(missing: Mapping[str, int] | None, words: Mapping[str, str]) -> di
 def refresh_efficiency(_: int | None, is_growing: bool | None, words: Mapping[str, str]) -> tuple[Any, Any]:
     """The state of the sources goes on; the numbers of a range stay as they are, unless history still grows into it."""
     try:
-        frame = frame_data(snapshot(viewer(), backing().sources))
+        frame = with_low(frame_data(snapshot(viewer(), backing().sources)))
     except FullwarpError:
         frame = dash.no_update
     if not is_growing:

@@ -12,6 +12,7 @@ from components.jobs_list import FILTERS, ListAnswer, ListParts, jobs_page, list
 from components.page_states import unavailable
 from data.errors import FullwarpError
 from data.queries.job_list import job_list
+from pages._frame import with_low
 from pages._job_export import add_export
 from pages._jobs_address import AskedJobs, parse_jobs_address
 from pages._request import backing, viewer
@@ -62,7 +63,8 @@ def refresh(_: int | None, __: int | None, *given: Any) -> ListParts:
     answer = _answer(parse_jobs_address(query, own.sources.clock(), own.settings.site_timezone))
     if answer.version == seen:
         raise dash.exceptions.PreventUpdate
-    return list_parts(answer)
+    parts = list_parts(answer)
+    return parts._replace(frame=with_low(parts.frame))
 
 
 def _answer(asked: AskedJobs) -> ListAnswer:

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 from components.nodes import NodesParts, nodes_page, nodes_parts
 from components.page_states import unavailable
 from data.errors import FullwarpError
+from pages._frame import with_low
 from pages._nodes_address import answer, parse_nodes_address
 from pages._request import backing, now, viewer
 
@@ -64,7 +65,8 @@ def refresh_nodes(
     found = answer(asked, viewer(), backing().sources, dash.get_relative_path("/nodes"))
     if found.version == seen:
         raise dash.exceptions.PreventUpdate
-    return nodes_parts(found)
+    parts = nodes_parts(found)
+    return parts._replace(frame=with_low(parts.frame))
 
 
 clientside_callback(

@@ -10,7 +10,7 @@ from dash import ClientsideFunction, Input, Output, State, clientside_callback
 from dash.development.base_component import Component
 
 from components.page_states import unavailable
-from components.policy_page import PolicyParts, policy_page, policy_parts, policy_past
+from components.policy_page import PolicyParts, PolicyView, policy_page, policy_parts, policy_past
 from data.errors import FullwarpError
 from pages._policy_address import AskedPolicy, parse_policy_address
 from pages._policy_answer import policy_acts, policy_view
@@ -29,7 +29,7 @@ def layout(**query: str) -> Component:
     """The page with its verdicts, and with what was done where no history has to be asked for it."""
     own, asked = backing(), _asked(query)
     try:
-        view = policy_view(viewer(), own.sources, asked, dash.get_relative_path("/"))
+        view = _view(asked)
     except FullwarpError as err:
         return unavailable("Policy", "Nothing can be judged now", [str(err), err.hint] if viewer().is_staff else [])
     past = _past(asked) if are_acts_near(viewer(), own.sources, asked.at or own.sources.clock()) else []
@@ -52,7 +52,7 @@ def layout(**query: str) -> Component:
 )
 def refresh_policy(_: int | None, words: str | None, seen: str | None) -> PolicyParts:
     """What a new picture changes; nothing while it is the same."""
-    view = policy_view(viewer(), backing().sources, _again(words), dash.get_relative_path("/"))
+    view = _view(_again(words))
     if view.version == seen:
         raise dash.exceptions.PreventUpdate
     return policy_parts(view)
@@ -76,6 +76,15 @@ def show_acts(words: str | None, ticks: int | None) -> list[Any]:
 def show_whatif(words: str | None) -> list[Component]:
     """What a rule would have done: read from the history where the address asks for it."""
     return policy_whatif(viewer(), backing().sources, _again(words).address, dash.get_relative_path("/"))
+
+
+def _view(asked: AskedPolicy) -> PolicyView:
+    """One answer; its verdicts are kept for what other pages say of them, which asks for nothing more."""
+    own = backing()
+    view = policy_view(viewer(), own.sources, asked, dash.get_relative_path("/"))
+    if not view.is_past:
+        own.verdicts.newest(viewer(), own.sources)
+    return view
 
 
 def _past(asked: AskedPolicy) -> list[Component]:

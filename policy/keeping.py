@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from data.errors import FullwarpError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _EVERYBODY = Viewer("", Role.STAFF)
 log = logging.getLogger(__name__)
 DELAY_SECONDS = 1.0  # a page that is being shown goes first
+OLDEST = timedelta(minutes=15)  # what is older says nothing of now
 
 
 class VerdictKeeper:
@@ -43,10 +45,13 @@ class VerdictKeeper:
                 timer.name, timer.daemon = "verdicts", True
                 timer.start()
             kept = self._kept
-        if kept is None or viewer.is_staff:
-            return kept
-        seen = tuple(one for one in kept.verdicts if may_see(viewer, one.job))
-        return replace(kept, verdicts=seen, detail="", sources=())
+        return None if kept is None else _scoped(kept, viewer)
+
+    def known(self, viewer: Viewer, now: datetime) -> VerdictList | None:
+        """The last answer as far as the viewer may see it, made by nobody for this; None where it is too old."""
+        with self._guard:
+            kept = self._kept
+        return None if kept is None or now - kept.time > OLDEST else _scoped(kept, viewer)
 
     @property
     def is_making(self) -> bool:
@@ -66,3 +71,10 @@ class VerdictKeeper:
             log.exception("jobs could not be judged")
         with self._guard:
             self._of, self._kept = version, found or self._kept
+
+
+def _scoped(kept: VerdictList, viewer: Viewer) -> VerdictList:
+    if viewer.is_staff:
+        return kept
+    seen = tuple(one for one in kept.verdicts if may_see(viewer, one.job))
+    return replace(kept, verdicts=seen, detail="", sources=())

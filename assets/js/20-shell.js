@@ -97,13 +97,17 @@
   });
 })();
 
-// What a page hands to the frame goes into it as it is: components in, components out.
+// What a page hands to the frame goes into it as it is: components in, components out. A number of low jobs stays while
+// pages that do not know one follow, and for a quarter of an hour.
 window.dash_clientside = Object.assign({}, window.dash_clientside);
 window.dash_clientside.fw = Object.assign({}, window.dash_clientside.fw, {
   fillFrame: function (frame) {
-    if (!frame) return [window.dash_clientside.no_update, window.dash_clientside.no_update, window.dash_clientside.no_update];
+    var same = window.dash_clientside.no_update;
+    if (!frame) return [same, same, same, same];
     window.fwTimeTravel.show(frame);
-    return [frame.as_of, frame.sources, frame.cluster];
+    if (frame.low) window.fwLowAt = performance.now();
+    var isOld = performance.now() - (window.fwLowAt || 0) > 15 * 60 * 1000;
+    return [frame.as_of, frame.sources, frame.cluster, frame.low || (frame.at || isOld ? [] : same)];
   },
   markPage: function (pathname) {
     document.querySelectorAll("#react-entry-point a.fw-nav-link").forEach(function (link) {

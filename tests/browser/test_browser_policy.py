@@ -147,13 +147,22 @@ def test_what_if_shows_a_curve_and_each_of_its_forms(
 
 
 def test_the_overview_takes_up_verdicts_when_they_are_made(shown: Web, look: Look) -> None:
-    backing(shown.app.server).verdicts = VerdictKeeper()
+    own = backing(shown.app.server)
+    own.verdicts, own.opened = VerdictKeeper(), replace(own.sources, clock=lambda: NOW)
     seen = look()
     page = seen.open(shown.url + "?metric=policy")
     expect(page.locator("#gpu-map .fw-v-low").first).to_be_visible()
     expect(page.locator("#map-verdicts")).to_be_visible()
     expect(page.locator("#overview-attention")).to_contain_text("low by idle")
+    expect(page.locator("a.fw-nav-link #policy-count")).to_have_text("2 low-use jobs")
     nothing_serious(page)
+    page.click("a.fw-nav-link:has-text('Jobs')")
+    page.wait_for_selector(".fw-jobs")
+    expect(page.locator("#policy-count")).to_have_text("2 low-use jobs")
+    page.goto(shown.url + "jobs?at=2026-03-01T10:00")
+    expect(page.locator("#policy-count")).to_have_text("")
+    page.goto(shown.url)
     page.click("#overview-attention a:has-text('low by idle') >> nth=0")
     page.wait_for_selector("#policy-evidence")
+    expect(page.locator(".fw-tabs a:has-text('Low') .fw-unit")).to_have_text("2")
     assert seen.complaints == []

@@ -21,15 +21,19 @@ from typer.testing import CliRunner
 import cli
 from components.policy_table import SORTS, in_order, verdict_table
 from components.policy_words import ladder, next_cell, when_cell
+from components.shell import frame_data, low_count, low_mark
 from data.errors import SourceUnreachable
 from data.model import Role, Viewer
 from data.sources import Sources
 from data.state.exemptions import add_exemption
 from data.state.store import open_store
+from data.words import count
+from pages._frame import with_low
 from pages._policy_address import parse_policy_address
-from policy.keeping import VerdictKeeper
+from pages._request import backing
+from policy.keeping import OLDEST, VerdictKeeper
 from policy.model import JobVerdict, Status, Verdict
-from policy.queries import verdicts
+from policy.queries import VerdictList, verdicts
 from policy.rules import rules_of
 from settings import EnforcementSettings, RuleKind, RuleMode, Settings, StateSettings, StepAction
 from terminal.session import View
@@ -261,6 +265,39 @@ def test_verdicts_are_kept_without_anybody_waiting_and_scoped(web_app: Any) -> N
     assert kept is not None and kept.verdicts == verdicts(STAFF, sources).verdicts
     own = keeper.newest(ALICE, sources)
     assert own is not None and {each.job.job_id for each in own.verdicts} == {7, 8} and own.sources == ()
+    assert keeper.known(ALICE, kept.time + OLDEST) == own
+    assert keeper.known(ALICE, kept.time + OLDEST + timedelta(seconds=1)) is None
+
+
+def test_the_number_beside_policy_is_of_what_the_viewer_may_see_and_never_asked_for(web_app: Any) -> None:
+    sources, keeper = low_cluster(), VerdictKeeper(0.0)
+    open_still(web_app, sources)
+    own = backing(web_app.server)
+    own.verdicts = keeper
+    frame = frame_data(sources.live.snapshot())
+
+    def number(viewer: Viewer, at: str = "") -> str | None:
+        with web_app.server.test_request_context(PREFIX):
+            g.fullwarp_viewer = viewer
+            low = with_low({**frame, "at": at})["low"]
+            return None if low is None else low[0].title
+
+    assert number(STAFF) is None and not keeper.is_making
+    keeper.newest(STAFF, sources)
+    for thread in threading.enumerate():
+        if thread.name == "verdicts":
+            thread.join(60)
+    low = [each for each in verdicts(STAFF, sources).verdicts if each.status is Status.LOW]
+    assert number(STAFF) == count(len(low), "low-use job")
+    assert number(ALICE) == count(len([each for each in low if each.job.user == "alice"]), "low-use job")
+    assert number(STRANGER) == "0 low-use jobs" and number(STAFF, NOW.isoformat()) is None
+
+
+def test_what_could_not_be_judged_has_no_number() -> None:
+    assert low_count(VerdictList(NOW, (), fault="the metrics server does not answer")) is None
+    assert low_mark(None).children == []
+    (one_low,) = low_count(VerdictList(NOW, (one(),))) or []
+    assert one_low.title == "1 low-use job"
 
 
 def test_an_enforcers_store_that_fails_is_said(web_app: Any, tmp_path: Path) -> None:
