@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chat.checker.context import Context, Part
 from chat.checker.derived import derived
 from chat.checker.facts import Fact, facts_of, own_name
 from chat.checker.matching import traced
 from chat.checker.names import Mention, Named, known_names, mentions, together
 from chat.checker.numbers import Written, is_bare_and_small, numbers_in
-from chat.checker.saying import Context, Part, is_of_a_job, said
+from chat.checker.saying import is_of_a_job, said
 from chat.checker.sentences import Sentence, sentences, silent_spans
 from chat.checker.words import lengths_in, periods_in
 from chat.model import Figure, OnScreen, ToolResult

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from chat.checker.context import Context, Part
 from chat.checker.matching import Said
-from chat.checker.names import Mention, Named, directly_behind, mentions, said_of, together
-from chat.checker.numbers import Written, is_bare_and_small
-from chat.checker.sentences import Sentence
-from chat.checker.words import measures_for, measures_of_text
-from chat.units import Kind, Unit, unit_at
+from chat.checker.names import Mention, Named, mentions, together
+from chat.checker.numbers import Written
+from chat.checker.placing import directly_behind, said_of
+from chat.checker.unit_said import units_said
+from chat.checker.words import hours_in, measures_for, measures_of_text
+from chat.units import Kind
 
 _WHOLE = re.compile(
     r"(?<![A-Za-z])(?:cluster\w*|total|overall|altogether|in all|all|everybody|together|insgesamt|gesamt\w*|alle[rn]?|"
@@ -23,7 +24,6 @@ _OF = re.compile(
     r"\d[^.;|]{0,25}?(?:\bof|\bvon|\bsur|\bde|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus)\s+)?$",
     re.I,
 )
-_HOURS = re.compile(r"(?<![A-Za-z])(?:GPU|heures?|horas?|ore)", re.I)
 _OVERALL = re.compile(
     r"[\s*_]*(?:in (?:all|total)|overall|altogether|all in all|insgesamt|au total|en total|in totale)[*_]*[,:]", re.I
 )
@@ -43,65 +43,6 @@ _WITHIN = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Context:
-    """What sentences before have named; a sentence without names goes on with it."""
-
-    names: dict[str, frozenset[str]]
-    seconds: Sequence[float] = ()
-    is_named: bool = False  # by the question or a sentence
-    is_heading: bool = False  # the period stands over a list or table
-    is_job: bool = False  # the question is of a job
-    owners: frozenset[str] = frozenset()  # users of whom results tell more than their jobs
-    hours: Sequence[Unit] = ()  # GPU-hours, where the sentence before tells such
-    line: int = -1
-
-    def before(self, text: str, sentence: Sentence) -> None:
-        """A period holds for its paragraph, and over the list that it heads."""
-        line = text.count("\n", 0, sentence.start)
-        self.is_heading = self.is_heading and sentence.is_item
-        if line != self.line and not self.is_heading:
-            self.seconds = ()
-        self.line = line
-
-    def after(self, part: Part, said: str) -> None:
-        self.names.update(together(part.names))
-        self.is_named = self.is_named or bool(part.names)
-        self.seconds = part.seconds or self.seconds
-        self.is_heading = self.is_heading or (bool(part.seconds) and said.rstrip("*_ ").endswith(":"))
-        units = [*(figure.unit for figure in part.figures if figure.unit is not None), *_hours_in(said)]
-        self.hours = [unit for unit in units if unit.kind is Kind.GPU_HOURS] or (() if units else self.hours)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A sentence with its figures, its names, and the lengths of time that it names."""
-
-    sentence: Sentence
-    figures: Sequence[Written]
-    small: Sequence[Written]  # counts up to 10
-    names: Sequence[Mention]
-    seconds: Sequence[float]
-
-    @classmethod
-    def of(
-        cls,
-        sentence: Sentence,
-        numbers: Sequence[Written],
-        names: Sequence[Mention],
-        periods: Sequence[tuple[int, int, float]],
-    ) -> Part:
-        start, end = sentence.start, sentence.end
-        own = [number for number in numbers if start <= number.start < end]
-        return cls(
-            sentence,
-            [number for number in own if not is_bare_and_small(number)],
-            [number for number in own if is_bare_and_small(number)],
-            [name for name in names if start <= name.start < end],
-            [seconds for place, _, seconds in periods if start <= place < end],
-        )
-
-
 def said(text: str, part: Part, figure: Written, context: Context, known: Named) -> Said:
     sentence, found = part.sentence, part.names
     begin, end = sentence.clause(text, figure.start)
@@ -110,7 +51,7 @@ def said(text: str, part: Part, figure: Written, context: Context, known: Named)
     words = _without(text, begin, end, found, " ")  # a partition `cpu` speaks of no CPUs
     clause = f"{head} {words}" if head else words
     places = [(one.start, one.end) for one in part.figures]
-    hours = [*_hours_in(text[sentence.start : figure.start]), *context.hours]
+    hours = [*hours_in(text[sentence.start : figure.start]), *context.hours]
     names = said_of((figure.start, figure.end), places, _apart(text, figure, part), (begin, end))
     names = {**names, **column, **together(directly_behind(text, figure.end, found))}
     names = _other_side(text, figure, part, names, context.names)
@@ -119,7 +60,7 @@ def said(text: str, part: Part, figure: Written, context: Context, known: Named)
     is_overall = not names and _OVERALL.match(text, sentence.start) is not None
     is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
     return Said(
-        units=_units(figure, part, text[begin : figure.start], head, hours),
+        units=units_said(figure, part, text[begin : figure.start], head, hours),
         names=names,
         carried={kind: value for kind, value in context.names.items() if kind not in names},
         is_apart=is_apart,
@@ -134,10 +75,6 @@ def said(text: str, part: Part, figure: Written, context: Context, known: Named)
         is_each=_EACH.search(text, sentence.start, sentence.end) is not None,
         is_job=_is_of_a_job(text[sentence.start : sentence.end], names, context),
     )
-
-
-def is_of_a_job(question: str) -> bool:
-    return _JOB.search(question) is not None
 
 
 def _is_of_a_job(sentence: str, names: Named, context: Context) -> bool:
@@ -190,26 +127,5 @@ def _without(text: str, begin: int, end: int, found: Sequence[Mention], blank: s
     return "".join(piece)
 
 
-def _units(figure: Written, part: Part, before: str, head: str, carried: Sequence[Unit]) -> Sequence[Unit | None]:
-    """The figure's own unit, else the one in front of it, else none or one of the sentence so far, or GPU-hours where
-    it speaks of them, or the sentence before did; in a row of a table, one of its heads."""
-    own = figure.unit or _unit_before(before, head)
-    if own is not None:
-        return (own,)
-    before_it = [one.unit for one in part.figures if one.end <= figure.start] + list(carried)
-    others = [_unit_before("", name) for _, _, name in part.sentence.heads] if head else before_it
-    return (None, *dict.fromkeys(unit for unit in others if unit is not None))
-
-
-def _hours_in(words: str) -> list[Unit]:
-    """GPU-hours, where words name them: the GPU-hours fell from 15,364 to 14,511."""
-    found = (unit_at(words, match.start()) for match in _HOURS.finditer(words))
-    return [unit for unit, _ in filter(None, found) if unit.kind is Kind.GPU_HOURS][:1]
-
-
-def _unit_before(words: str, head: str) -> Unit | None:
-    """The unit that stands in the head of the column, or before the colon in front of the number."""
-    before = head or (words.rstrip(" *`").removesuffix(":") if words.rstrip(" *`").endswith((":", "=")) else "")
-    places = (match.start() for match in re.finditer(r"(?<![A-Za-z])[A-Za-z%€$°]", before))
-    found = [unit for place in places if (unit := unit_at(before, place)) is not None]
-    return max(found, key=lambda one: one[1])[0] if found else None
+def is_of_a_job(question: str) -> bool:
+    return _JOB.search(question) is not None

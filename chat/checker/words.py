@@ -100,10 +100,17 @@ _BARE_LENGTH = re.compile(
     r"(?<![A-Za-z])(?:in|over|during|across|en|sur|durant)\s+(?:(?:the|these|those|all|den|les|los)\s+)?(?P<number>\d{1,3})[\s-]",
     re.I,
 )
+_HOURS = re.compile(r"(?<![A-Za-z])(?:GPU|heures?|horas?|ore)", re.I)
 _WEEKS = tuple((re.compile(rf"(?<![A-Za-z])(?:{form})(?![A-Za-z])", re.I), seconds) for form, seconds in _NAMED)
 _MONTHS = re.compile(r"months?|monate?n?|mois|mes(?:es)?|mesi", re.I)
 _MONTH, _DAY = 2592000.0, 86400.0
 _GLOSS = re.compile(r"\s*\((?:\d{1,2}|24) (?:days|hours|Tage|Stunden|jours|heures|días|horas)\)")
+
+
+def hours_in(words: str) -> list[Unit]:
+    """GPU-hours, where words name them: the GPU-hours fell from 15,364 to 14,511."""
+    found = (unit_at(words, match.start()) for match in _HOURS.finditer(words))
+    return [unit for unit, _ in filter(None, found) if unit.kind is Kind.GPU_HOURS][:1]
 
 
 def measures_of_text(clause: str) -> frozenset[str]:

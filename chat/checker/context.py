@@ -1,0 +1,71 @@
+"""What the sentences before have named, and a sentence with what stands in it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chat.checker.names import Mention, together
+from chat.checker.numbers import Written, is_bare_and_small
+from chat.checker.sentences import Sentence
+from chat.checker.words import hours_in
+from chat.units import Kind, Unit
+
+
+@dataclass(slots=True)
+class Context:
+    """What sentences before have named; a sentence without names goes on with it."""
+
+    names: dict[str, frozenset[str]]
+    seconds: Sequence[float] = ()
+    is_named: bool = False  # by the question or a sentence
+    is_heading: bool = False  # the period stands over a list or table
+    is_job: bool = False  # the question is of a job
+    owners: frozenset[str] = frozenset()  # users of whom results tell more than their jobs
+    hours: Sequence[Unit] = ()  # GPU-hours, where the sentence before tells such
+    line: int = -1
+
+    def before(self, text: str, sentence: Sentence) -> None:
+        """A period holds for its paragraph, and over the list that it heads."""
+        line = text.count("\n", 0, sentence.start)
+        self.is_heading = self.is_heading and sentence.is_item
+        if line != self.line and not self.is_heading:
+            self.seconds = ()
+        self.line = line
+
+    def after(self, part: Part, said: str) -> None:
+        self.names.update(together(part.names))
+        self.is_named = self.is_named or bool(part.names)
+        self.seconds = part.seconds or self.seconds
+        self.is_heading = self.is_heading or (bool(part.seconds) and said.rstrip("*_ ").endswith(":"))
+        units = [*(figure.unit for figure in part.figures if figure.unit is not None), *hours_in(said)]
+        self.hours = [unit for unit in units if unit.kind is Kind.GPU_HOURS] or (() if units else self.hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence with its figures, its names, and the lengths of time that it names."""
+
+    sentence: Sentence
+    figures: Sequence[Written]
+    small: Sequence[Written]  # counts up to 10
+    names: Sequence[Mention]
+    seconds: Sequence[float]
+
+    @classmethod
+    def of(
+        cls,
+        sentence: Sentence,
+        numbers: Sequence[Written],
+        names: Sequence[Mention],
+        periods: Sequence[tuple[int, int, float]],
+    ) -> Part:
+        start, end = sentence.start, sentence.end
+        own = [number for number in numbers if start <= number.start < end]
+        return cls(
+            sentence,
+            [number for number in own if not is_bare_and_small(number)],
+            [number for number in own if is_bare_and_small(number)],
+            [name for name in names if start <= name.start < end],
+            [seconds for place, _, seconds in periods if start <= place < end],
+        )
