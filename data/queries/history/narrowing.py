@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -72,16 +72,21 @@ def with_means(wanted: HistoryFilter, attempts: Table) -> Table:
 
 def size_of(gpu_count: Condition) -> Condition:
     """The size of a job by its number of GPUs, one of SIZES."""
+    return by_size(gpu_count, (*SIZES, SIZE_UNKNOWN))
+
+
+def by_size(gpu_count: Condition, values: Sequence[str] | Sequence[int]) -> Condition:
+    """The value for the size of a job, in the order of SIZES; the last one where its number of GPUs is not known."""
     import ibis
 
-    one, few, many, more, none = SIZES
+    one, few, many, more, none, unknown = values
     return ibis.cases(
         (gpu_count == 0, none),
         (gpu_count == 1, one),
         (gpu_count <= 4, few),
         (gpu_count <= 8, many),
         (gpu_count > 8, more),
-        else_=SIZE_UNKNOWN,
+        else_=unknown,
     )
 
 

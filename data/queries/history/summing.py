@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from data.queries.history.measures import WAIT
 from data.queries.history.model import Value
 from data.queries.history.question import Question
 from data.queries.history.relations import DIMENSIONS, KEYS
+from data.queries.history.sized_waits import sized
 
 Table = Any
 
@@ -30,7 +31,7 @@ class Summed:
     """`raw` are the raw groups that went into a place, `about` what is known of a job; `groups` counts all places.
 
     `values` are those of rows that were made of the sums already.
-    `waits` are the columns of the table WITH_WAITS, where it was made: by raw group and number of GPUs, waits as lists.
+    `waits` are the columns of the table WITH_WAITS, where it was made: by raw group, waits (`sized`) as lists.
     """
 
     total: Sums
@@ -83,11 +84,12 @@ def _with_waits(question: Question, measures: Sequence[str]) -> Summed:
 
 
 def _kept(question: Question, measures: Sequence[str]) -> Table:
-    """Sums and waits by raw group and number of GPUs."""
+    """Sums and waits, each with its size, by raw group."""
     parts = question.parts(*measures, WAIT)
     raw = {f"{RAW}{name}": value for name, value in raw_group(question.query.by, parts).items()}
     sums = {name: parts[name].sum() for name in measures}
-    return parts.group_by({**raw, "gpu_count": parts.gpu_count}).agg(**sums, waits=parts[WAIT].collect())
+    kept = {**sums, "waits": sized(parts[WAIT], parts.gpu_count).collect()}
+    return parts.group_by(raw).agg(**kept) if raw else parts.agg(**kept)
 
 
 def _once(question: Question, names: Sequence[str]) -> Table:
@@ -97,24 +99,28 @@ def _once(question: Question, names: Sequence[str]) -> Table:
     return jobs.agg(**{name: jobs[name].sum() for name in names})
 
 
-def total_of(rows: Iterable[Raw], measures: Sequence[str]) -> Sums:
-    total: Sums = {}
-    for row in rows:
-        for name in measures:
-            add(total, name, row[name])
-    return total
+def total_of(rows: Sequence[Raw], measures: Sequence[str]) -> Sums:
+    """The sum of each measure; null where all of it is."""
+    columns = {name: [row[name] for row in rows if row[name] is not None] for name in measures}
+    return {name: sum(values) if values else None for name, values in columns.items()}
 
 
 def _folded(question: Question, found: Sequence[Raw], measures: Sequence[str], total: Sums) -> Summed:
     made = Summed(total, {}, 0)
     for row in found:
         for place in places_of(question, row):
-            sums = made.rows.setdefault(place, {})
-            for name in measures:
-                add(sums, name, row[name])
+            if place not in made.rows:
+                made.rows[place] = {name: row[name] for name in measures}
+            else:
+                _add_row(made.rows[place], row, measures)
             made.raw.setdefault(place, []).append({name: value for name, value in row.items() if name not in measures})
     made.groups = len(made.rows)
     return made
+
+
+def _add_row(sums: Sums, row: Raw, measures: Sequence[str]) -> None:
+    for name in measures:
+        add(sums, name, row[name])
 
 
 def _jobs(question: Question, measures: Sequence[str]) -> Summed:

@@ -18,6 +18,7 @@ from data.queries.history.measures import wait_of
 from data.queries.history.model import WaitRow
 from data.queries.history.question import Question
 from data.queries.history.relations import KEYS, path_of
+from data.queries.history.sized_waits import size_in, wait_in
 from data.queries.history.summing import RAW, WITH_WAITS
 
 Table = Any
@@ -77,7 +78,8 @@ def listed(summed: pa.Schema) -> Table:
     """The same, of the waits that were kept with the sums."""
     rows = named_table(summed, WITH_WAITS)
     raw = [name for name in summed.names if name.startswith(RAW)]
-    return rows.select(*raw, size=narrowing.size_of(rows.gpu_count), wait=rows.waits.unnest())
+    each = rows.select(*raw, code=rows.waits.unnest())
+    return each.select(*raw, size=size_in(each.code), wait=wait_in(each.code))
 
 
 def together(rows: Table, raw: str | None = None) -> Table:
