@@ -87,7 +87,7 @@ class AskedTurn:
 
     def _asked(self, *, may_call: bool) -> Generator[Event, None, Gathered]:
         """Ask once, show the text as it comes, and give back what was gathered."""
-        gathered, sent = Gathered(), self._messages()
+        gathered, sent = Gathered(self.tools.names), self._messages()
         pump = Pump(self.server, self.server.body(sent, self.tools.schemas, may_call=may_call), self.deadline)
         try:
             for chunk in pump.chunks(self.stop):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from chat.characters import begun, whole
 from chat.model import Usage
-from chat.stream_calls import CallPieces, WantedCall, leaked_calls
+from chat.stream_calls import CallPieces, WantedCall
+from chat.stream_leaks import leaked_calls
 from chat.stream_text import ShownText
 
 MOST_TEXT = 100_000  # characters: some fifty pages
@@ -17,8 +18,10 @@ MOST_TEXT = 100_000  # characters: some fifty pages
 @dataclass(slots=True)
 class Gathered:
     """What came so far. Chunks of one response belong together, whatever ids they carry; whether there are calls
-    decides what follows, never the reason that the server gives for its end."""
+    decides what follows, never the reason that the server gives for its end. `tools` are the names that a call written
+    as text may have without arguments."""
 
+    tools: Collection[str] = ()
     shown: ShownText = field(default_factory=ShownText)
     pieces: CallPieces = field(default_factory=CallPieces)
     finish: str = ""
@@ -34,18 +37,23 @@ class Gathered:
         self._count(chunk.get("usage"))
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        part = choice.get("delta") or choice.get("message") or {}
-        part = part if isinstance(part, dict) else {}
+        part = self._part(choice)
         reason = choice.get("finish_reason") or part.get("finish_reason")
         self.finish = reason if isinstance(reason, str) else self.finish
-        self.pieces.add(part.get("tool_calls"))
-        return self._show(self.shown.add(self._joined(content_text(part.get("content")))))
+        self.pieces.add(part.get("tool_calls") or _older_call(part.get("function_call")))
+        return self._show(self.shown.add(self._joined(content_text(part.get("content") or part.get("refusal")))))
 
     def end(self) -> str:
         """The stream is over: what was held back and is text, after all."""
         last, self.half = self.shown.add(whole(self.half)), ""
         rest = self.shown.rest()
-        return self._show(last + ("" if leaked_calls(rest) else rest))
+        return self._show(last + ("" if leaked_calls(rest, self.tools) else rest))
+
+    def _part(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a choice brings: a delta, or a whole message where the server did not stream."""
+        has_begun = bool(self.text or self.shown.held or self.pieces.has_begun)
+        part = choice.get("delta") or ({} if has_begun else choice.get("message"))
+        return part if isinstance(part, dict) else {}
 
     def _joined(self, piece: str) -> str:
         """A piece of text in whole characters: some servers cut them in two."""
@@ -76,7 +84,7 @@ class Gathered:
     @property
     def leaked(self) -> tuple[WantedCall, ...]:
         """Calls that came as text."""
-        return leaked_calls(self.shown.rest())
+        return leaked_calls(self.shown.rest(), self.tools)
 
     def _count(self, usage: object) -> None:
         if isinstance(usage, dict):
@@ -87,6 +95,11 @@ class Gathered:
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
     value = usage.get(name)
     return value if isinstance(value, int) and value >= 0 else None
+
+
+def _older_call(function: object) -> list[object]:
+    """The form from before there could be several calls, as a fragment of one."""
+    return [{"function": function}] if isinstance(function, dict) else []
 
 
 def content_text(content: object) -> str:

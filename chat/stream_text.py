@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chat.stream_leaks import CALL_MARKS
+
 _THINKING = ("<think>", "</think>")
-_CALL = "<tool_call>"
-_BEGINNINGS = (_CALL, "```json", "```\n{", "{", "[{")
+_BEGINNINGS = (*CALL_MARKS, "```json", "```\n{", "{", "[{")
 
 
 @dataclass(slots=True)
@@ -42,9 +43,12 @@ class ShownText:
         return not self.is_open and self.held.lstrip().startswith(_THINKING[0])
 
     def _release(self) -> str:
-        place = self.held.find(_CALL)
-        if place < 0:
-            kept = next((size for size in range(len(_CALL) - 1, 0, -1) if self.held.endswith(_CALL[:size])), 0)
-            place = len(self.held) - kept
+        places = [place for mark in CALL_MARKS if (place := self.held.find(mark)) >= 0]
+        place = min(places, default=len(self.held) - max(_kept(self.held, mark) for mark in CALL_MARKS))
         shown, self.held = self.held[:place], self.held[place:]
         return shown
+
+
+def _kept(text: str, mark: str) -> int:
+    """How many characters at the end of a text may be the begin of a mark."""
+    return next((size for size in range(len(mark) - 1, 0, -1) if text.endswith(mark[:size])), 0)

@@ -1,0 +1,66 @@
+"""Calls that a model wrote as text, in the forms that servers leave there when they do not know the model's. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from chat.call_arguments import documents, read_arguments
+from chat.characters import whole
+from chat.stream_calls import MOST_CALLS, WantedCall
+
+# Where one of these begins, what follows is a call and not meant for the person.
+CALL_MARKS: Final = ("<tool_call>", "<|tool_call|>", "<|python_tag|>", "[TOOL_CALLS]", "<function=")
+_MARKS: Final = re.compile(
+    r"</?tool_call>|<\|(?:tool_call|python_tag|eom_id|eot_id)\|>|\[TOOL_CALLS\]|^```(?:json)?|```$|(?<=\});(?=\s*\{)"
+)
+_FUNCTION: Final = re.compile(r"\s*<function=([^>\s]+)>(.*?)(?:</function>|\Z)\s*", re.DOTALL)
+_PARAMETER: Final = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+
+
+def leaked_calls(text: str, tools: Collection[str] = ()) -> tuple[WantedCall, ...]:
+    """Calls that the model wrote as text instead of calling; empty where the text is none.
+
+    A name without arguments is a call only of one of the `tools`: it may be an answer in JSON otherwise.
+    """
+    bare = _MARKS.sub(" ", text.strip()).strip()
+    if bare.startswith("<function="):
+        return tuple(islice(_functions(bare), MOST_CALLS))
+    try:
+        rows = [row for found in documents(bare) for row in (found if isinstance(found, list) else [found])]
+    except (ValueError, RecursionError):
+        return ()
+    calls = [_call(place, row, tools) for place, row in enumerate(rows[:MOST_CALLS])]
+    return tuple(call for call in calls if call is not None)
+
+
+def _functions(text: str) -> Iterable[WantedCall]:
+    """Calls in tags: an object inside of each, or a tag for every argument."""
+    for place, match in enumerate(_FUNCTION.finditer(text)):
+        body = match[2].strip()
+        given = {name: _value(value) for name, value in _PARAMETER.findall(body)}
+        yield WantedCall(f"text_{place}", whole(match[1]), read_arguments("" if given else body, given or None))
+
+
+def _value(text: str) -> Any:
+    """What stands between the tags of an argument: JSON where it is some, else text."""
+    try:
+        found: Iterator[Any] = documents(text)
+        value = next(found, text)
+        return value if next(found, None) is None else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def _call(place: int, row: object, tools: Collection[str]) -> WantedCall | None:
+    inner = row.get("function", row) if isinstance(row, dict) else None
+    if not isinstance(inner, dict) or not isinstance(name := inner.get("name"), str):
+        return None
+    arguments = inner.get("arguments", inner.get("parameters", {} if name in tools else None))
+    if isinstance(arguments, str):
+        return WantedCall(f"text_{place}", whole(name), read_arguments(arguments))
+    return (
+        WantedCall(f"text_{place}", whole(name), read_arguments("", arguments)) if isinstance(arguments, dict) else None
+    )
