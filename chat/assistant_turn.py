@@ -74,7 +74,7 @@ class AskedTurn:
                 yield self._finished(gathered)
                 return
             if step < self.settings.steps:
-                yield from self._run_all(calls, gathered.text)
+                yield from self._run_all(calls, gathered.answer)
         said = f"The model still wanted tools after {self.settings.steps} rounds (chat.steps)."
         raise Fault("steps", said, "Ask for less at once.")
 
@@ -95,6 +95,7 @@ class AskedTurn:
                 if gathered.is_too_long:
                     break
             yield from self._show(gathered.end(), gathered)
+            self.text = (self.text.removesuffix(gathered.text) + gathered.answer).rstrip()
         finally:
             pump.close()
             self.usages.append(gathered.usage)

@@ -37,7 +37,7 @@ def follow_ups(server: ModelServer, said: Sequence[Message], stop: Callable[[], 
         return (), gathered.usage
     finally:
         pump.close()
-    return questions_in(gathered.text), gathered.usage
+    return questions_in(gathered.answer), gathered.usage
 
 
 def questions_in(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from chat.characters import begun, whole
 from chat.model import Usage
 from chat.stream_calls import CallPieces, WantedCall
 from chat.stream_leaks import leaked_calls
-from chat.stream_text import ShownText
+from chat.stream_text import ShownText, answer_in
 
 MOST_TEXT = 100_000  # characters: some fifty pages
 
@@ -64,6 +64,11 @@ class Gathered:
     def _show(self, text: str) -> str:
         self.text += text
         return text
+
+    @property
+    def answer(self) -> str:
+        """The text once it is whole: thinking that came without its first tag can only be told then."""
+        return answer_in(self.text)
 
     @property
     def is_too_long(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from chat.stream_leaks import CALL_MARKS
 
 _THINKING = ("<think>", "</think>")
+_THOUGHTS: Final = re.compile(f"{_THINKING[0]}.*?{_THINKING[1]}\\s*", re.DOTALL)
 _BEGINNINGS = (*CALL_MARKS, "```json", "```\n{", "{", "[{")
 
 
@@ -47,6 +50,12 @@ class ShownText:
         place = min(places, default=len(self.held) - max(_kept(self.held, mark) for mark in CALL_MARKS))
         shown, self.held = self.held[:place], self.held[place:]
         return shown
+
+
+def answer_in(text: str) -> str:
+    """The text without thinking that was shown: in its midst, or begun by the server's template without a tag."""
+    found = _THOUGHTS.sub("", text)
+    return found.rpartition(_THINKING[1])[2].lstrip() if _THINKING[1] in found else found
 
 
 def _kept(text: str, mark: str) -> int:

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from chat.model import Ended
 from chat.stream import Gathered
-from tests.services.scripted_llm import delta
+from data.sources import Sources
+from tests.chat.asked import ask
+from tests.services.scripted_llm import Reply, delta
 
 TOOLS = {"get_time"}
 CALL = '{"name": "get_job", "arguments": {"job": 7}}'
@@ -128,3 +131,17 @@ def test_an_answer_in_json_is_a_call_where_it_names_a_tool(text: str, calls: lis
 )
 def test_text_comes_once_and_a_refusal_is_text(chunks: list[dict[str, Any]], text: str) -> None:
     assert gathered(*chunks)[0] == text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        # Templates of reasoning models begin the thought themselves, so that only its end is streamed.
+        "They ask for idle GPUs.</think>\n\nThree are idle.",
+        "<think>a</think>Three <think>b</think>are idle.",
+    ],
+)
+def test_thinking_is_no_part_of_the_answer(said: str, sources: Sources) -> None:
+    told = ask([Reply([delta(letter) for letter in said] + [delta(finish="stop")])], sources)
+    assert isinstance(told.end, Ended)
+    assert told.end.text == "Three are idle."
