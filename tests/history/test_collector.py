@@ -16,7 +16,8 @@ from data.history.state import read_states
 from data.history.store import writing
 from data.metrics.grid import Grid
 from data.model import Role, Viewer
-from data.queries.history.reading import Reading, range_of
+from data.queries.history.reading import Reading
+from data.queries.history.span import range_of
 from data.queries.history.state import state_of
 from data.sources import NoMetrics
 from tests.history.small_cluster import NOON, SmallCluster, doubled, ended, running, summary

@@ -19,8 +19,9 @@ from typing import Any
 import pyarrow as pa
 
 from data.history.columns import HOURS
-from data.queries.history.reading import Range, schema_used
 from data.queries.history.relations import DIMENSIONS, KEYS, Tables
+from data.queries.history.span import Range
+from data.queries.history.view_sql import schema_used
 
 _KEPT = 256
 # Four moments in which no cluster ran.

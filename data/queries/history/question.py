@@ -21,7 +21,7 @@ from data.queries.history.groups import IN_TIME, SPLIT, Group
 from data.queries.history.marks import Marked, filled, marked
 from data.queries.history.measures import measures_of
 from data.queries.history.model import HistoryState, ReportQuery
-from data.queries.history.reading import Range, Reading, range_of
+from data.queries.history.reading import Reading
 from data.queries.history.relations import (
     PATH_SEPARATOR,
     Tables,
@@ -31,6 +31,7 @@ from data.queries.history.relations import (
     in_time,
     path_of,
 )
+from data.queries.history.span import Range, range_of
 from data.queries.history.state import state_of
 from data.queries.history.words import require_known_words
 from data.sources import Sources

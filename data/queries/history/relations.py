@@ -14,7 +14,7 @@ from typing import Any
 from data.history.columns import KEY
 from data.queries.history import measures as of
 from data.queries.history.measures import HOUR_NAMES, WAIT
-from data.queries.history.reading import Range
+from data.queries.history.span import Range
 
 Table = Any
 Keep = Callable[[Table], Table]

@@ -30,8 +30,9 @@ from data.queries.history import (
 from data.queries.history.compiled import named_table, split_by_node
 from data.queries.history.groups import SPLIT
 from data.queries.history.question import HOURS_SCHEMA, Question
-from data.queries.history.reading import range_of, schema_used
 from data.queries.history.relations import Tables
+from data.queries.history.span import range_of
+from data.queries.history.view_sql import schema_used
 from tests.queries.history.attempts import Attempt, asked, sources_of, write
 
 STAFF = Viewer("root", Role.STAFF)

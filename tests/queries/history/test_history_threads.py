@@ -17,7 +17,8 @@ import pytest
 from data.errors import SourceTimeout
 from data.history.engine import EngineLimits, HistoryEngine
 from data.queries.history.compiled import CompiledQuestions, _Promise, named_table
-from data.queries.history.reading import Reading, range_of
+from data.queries.history.reading import Reading
+from data.queries.history.span import range_of
 from tests.queries.history.attempts import Attempt, at, put, write
 
 ROOT = Path(__file__).resolve().parents[3]
