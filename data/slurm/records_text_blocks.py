@@ -26,12 +26,14 @@ NODE_KEYS: Final = _keys("""NodeName Arch CoresPerSocket CPUAlloc CPUEfctv CPUEr
     Boards CoreSpecCount CPUSpecList MemSpecLimit State ThreadsPerCore TmpDisk Weight Owner MCS_label Partitions
     BootTime SlurmdStartTime LastBusyTime ResumeAfterTime SuspendTime CfgTRES AllocTRES CapWatts CurrentWatts AveWatts
     LowestJoules ConsumedJoules ExtSensorsJoules ExtSensorsWatts ExtSensorsTemp Reason Comment Extra ReservationName
-    InstanceId InstanceType NextState Topology BcastAddr""")
+    InstanceId InstanceType NextState Topology BcastAddr CpuBind RestrictedCoresPerGPU TLSCertTokenSet
+    TLSCertLastRenewal Parameters""")
 PARTITION_KEYS: Final = _keys("""PartitionName AllowGroups AllowAccounts DenyAccounts AllowQos DenyQos AllocNodes
     Alternate Default QoS DefaultTime DisableRootJobs ExclusiveUser ExclusiveTopo GraceTime Hidden MaxNodes MaxTime
     MinNodes LLN MaxCPUsPerNode MaxCPUsPerSocket Nodes NodeSets PriorityJobFactor PriorityTier RootOnly ReqResv
     OverSubscribe OverTimeLimit PreemptMode State TotalCPUs TotalNodes SelectTypeParameters JobDefaults DefMemPerCPU
-    DefMemPerNode MaxMemPerCPU MaxMemPerNode TRES TRESBillingWeights ResumeTimeout SuspendTimeout SuspendTime""")
+    DefMemPerNode MaxMemPerCPU MaxMemPerNode TRES TRESBillingWeights ResumeTimeout SuspendTimeout SuspendTime
+    CpuBind Exclusive PowerDownOnIdle Topology""")
 RESERVATION_KEYS: Final = _keys("""ReservationName StartTime EndTime Duration Nodes NodeCnt CoreCnt Features
     PartitionName Flags TRES Users Groups Accounts Licenses State BurstBuffer Watts MaxStartDelay AllowedPartitions
     QOS Comment""")
@@ -45,7 +47,10 @@ JOB_KEYS: Final = _keys("""JobId ArrayJobId ArrayTaskId ArrayTaskThrottle HetJob
     DelayBoot OverSubscribe Contiguous Licenses Network Command WorkDir Comment AdminComment SystemComment StdErr
     StdIn StdOut Power MemPerTres TresPerJob TresPerNode TresPerSocket TresPerTask TresBind TresFreq CpusPerTres
     NtasksPerTRES Container ContainerID BurstBuffer BurstBufferState Switches MailUser MailType SubmitLine Extra
-    KillOInInvalidDependent""")
+    KillOInInvalidDependent KillOnInvalidDependent BatchFeatures CompletingTime ConsolidateSegments ContainerType
+    CronJob CrontabSpec Exclusive ExpeditedRequeue FedActiveSiblings FedOrigin FedViableSiblings GresAllowTaskSharing
+    GresEnforceBind GresOneTaskPerSharing LicensesAlloc MemUpdate OOMKillStep ResizeTime ResvPorts SegmentSize
+    SELinuxContext SLUID SpreadJob SpreadSegments StepMgrEnabled""")
 # Their values run to the end of the line, whatever is in them.
 _JOB_TEXTS: Final = frozenset(
     {
@@ -121,15 +126,17 @@ def _add_detail(details: list[dict[str, str]], key: str, value: str) -> None:
 
 
 def _pairs(record: str, keys: frozenset[str], texts: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Fields in order; a key of free text takes the rest of its line (in -o form all up to the next known key)."""
+    """Fields in order. A value ends with its line, so that keys of newer versions do not grow into those before them; a
+    key of free text takes the rest of its line, whatever is in it (in -o form all up to the next known key)."""
     has_lines = "\n   " in record
     matches = [match for match in _KEY.finditer(record) if match[1] in keys]
     free_until = 0
     for match, following in zip(matches, [*matches, None][1:], strict=True):
         if match.start() < free_until:
             continue
-        end = following.start() if following is not None else len(record)
+        newline = record.find("\n", match.end()) if has_lines else -1
+        line_end = len(record) if newline < 0 else newline
+        end = line_end if following is None else min(line_end, following.start())
         if has_lines and match[1] in texts:
-            newline = record.find("\n", match.end())
-            end = free_until = len(record) if newline < 0 else newline
+            end = free_until = line_end
         yield match[1], record[match.end() : end].strip()

@@ -116,6 +116,16 @@ def test_a_name_with_a_line_break_never_changes_whose_job_it_is(name: str) -> No
     assert read.broken == 1 and "twice" in read.broken_examples[0]
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["BatchFeatures=a100 BatchHost=gpu01", "StepMgrEnabled=Yes", "FedOrigin=east FedViableSiblings=a", "NewIn30=1"],
+)
+def test_a_line_of_some_versions_does_not_grow_into_the_nodes_before_it(line: str) -> None:
+    # Optional lines of `scontrol show job` below NodeList, and one that nobody knows yet.
+    found = job(details=DETAIL, nodes=f"gpu01\n   {line}")
+    assert (found.nodes, found.allocated.gpus) == (("gpu01",), 2)
+
+
 def test_the_one_line_form_says_the_same() -> None:
     text = one_line(record(id="7").replace(" --state JobState=FAILED", "")) + one_line(record(id="8", name="a b=c"))
     read = records_text.jobs(text, "c")
