@@ -146,6 +146,13 @@ def test_nvidia_gpu_exporters_before_1_5_give_the_index_as_a_value(case: Case) -
     assert values == {("gpu-b", 0): 0.5, ("gpu-a", 1): 0.6}
 
 
+def test_nvidia_smi_of_some_drivers_knows_only_the_power_of_the_instant(case: Case) -> None:
+    labels = {"uuid": "a", "index": "0", "instance": "gpu001:9835"}
+    case.write(metric("nvidia_smi_gpu_info", **labels), grid(10), [1] * 10)
+    case.write(metric("nvidia_smi_power_draw_instant_watts", **labels), grid(10), [61.5] * 10)
+    assert only(case.source().latest(["power_watts"], NOW)).values == {"power_watts": 61.5}
+
+
 @pytest.mark.parametrize("prefix", ["", "amd_"])
 def test_empty_labels_of_amd_are_no_job_and_fillers_on_partitions_no_value(case: Case, prefix: str) -> None:
     for partition, kind, value in (("0", "cpx", 60), ("1", "cpx", 0)):
