@@ -17,7 +17,7 @@ from data.report import GpuUse, JobReport, NodeUse
 from data.words import GIB, gpu_hours, number, runs
 
 _RATIOS = ("sm_activity", "sm_occupancy", "tensor_activity", "dram_activity")
-_MOST_ROWS = 64
+_MOST_ROWS, _MANY = 64, 16
 
 
 def hours_parts(hours: GpuHours) -> tuple[tuple[str, str, float], ...]:
@@ -116,30 +116,36 @@ def _cut(amount: int) -> str:
 
 
 def _alike(gpus: Sequence[GpuUse]) -> list[list[GpuUse]]:
-    """GPUs of one node that never did anything stand in one row ("2–7, each"); all others for themselves."""
+    """GPUs of one node that never did anything stand in one row ("2–7, each"), and of many GPUs those whose utilization
+    is the same percent; all others for themselves."""
     groups: dict[Any, list[GpuUse]] = {}
     for place, gpu in enumerate(gpus):
         is_known = gpu.device is not None and gpu.device.index is not None and not gpu.is_slice
-        same = (gpu.node, gpu.is_allocated, gpu.is_shared, gpu.utilization_metric)
-        groups.setdefault(same if is_known and gpu.is_idle else place, []).append(gpu)
+        use = None if gpu.utilization is None else round(100 * gpu.utilization)
+        same = (gpu.node, gpu.is_allocated, gpu.is_shared, gpu.utilization_metric, gpu.is_idle, use)
+        groups.setdefault(same if is_known and (gpu.is_idle or len(gpus) > _MANY) else place, []).append(gpu)
     return list(groups.values())
 
 
 def _numbers(group: Sequence[GpuUse]) -> list[str]:
-    """The cells of a row; of several GPUs the least and the most, where they differ."""
+    """The cells of a row; of several GPUs the least and the most in whole numbers, where they differ."""
     return [
-        _range([gpu.utilization for gpu in group], points),
-        _range([gpu.idle_share for gpu in group], points),
-        *(_range([gpu.mean(name) for gpu in group], points) for name in _RATIOS),
-        _range([gpu.memory.used for gpu in group], lambda used: DASH if used is None else number(used / GIB, 1)),
-        _range([gpu.mean("power_watts") for gpu in group], lambda power: DASH if power is None else number(power)),
+        _range([gpu.utilization for gpu in group], 100, points),
+        _range([gpu.idle_share for gpu in group], 100, points),
+        *(_range([gpu.mean(name) for gpu in group], 100, points) for name in _RATIOS),
+        _range([gpu.memory.used for gpu in group], 1 / GIB, lambda used: number(used / GIB, 1)),
+        _range([gpu.mean("power_watts") for gpu in group], 1, number),
     ]
 
 
-def _range(values: Sequence[float | None], words: Callable[[float | None], str]) -> str:
+def _range(values: Sequence[float | None], scale: float, words: Callable[[float], str]) -> str:
     known = [value for value in values if value is not None]
-    texts = list(dict.fromkeys([words(min(known)), words(max(known))])) if known else [DASH]
-    return "–".join(texts)
+    if not known:
+        return DASH
+    ends = (min(known), max(known))
+    if words(ends[0]) == words(ends[1]):
+        return words(ends[0])
+    return "–".join(dict.fromkeys(number(scale * end) for end in ends))
 
 
 def _name(group: Sequence[GpuUse], report: JobReport, base: str) -> Component:

@@ -20,14 +20,14 @@ from components.user_page import UserView, user_parts
 from data.day_use import DayUse
 from data.efficiency import GpuHours
 from data.findings import Finding
-from data.model import JoinMethod, SourceCondition, Tres
+from data.model import Device, JoinMethod, SourceCondition, Tres
 from data.queries.finished import FinishedRow
 from data.queries.job_context import Ahead, NodeNeighbors
 from data.queries.job_list import Show
 from data.queries.jobs import JobRow
 from data.queries.pending import Waiting
 from data.queries.users import UserNow, UserPast
-from data.report import UseSource, build_report
+from data.report import GpuUse, MetricUse, UseSource, build_report
 from data.words import MINUS, percent
 from settings import JudgementSettings
 from tests.components.snapshots import snapshot, source
@@ -48,6 +48,24 @@ def test_a_job_that_nothing_measured_reads_not_measured_everywhere() -> None:
     assert len(of_class(strip, "fw-is-unknown")) == 4
     table = words(hours_panel(report(), "/"))
     assert "Not measured 4.0" in table and "Used" not in table
+
+
+def test_of_many_gpus_those_that_do_the_same_stand_in_one_row() -> None:
+    def named(each: int) -> list[str]:
+        places = [(node, index) for node in "ab" for index in range(each)]
+        found = tuple(
+            GpuUse(
+                node,
+                Device(node, index=index),
+                metrics={"gpu_utilization": MetricUse(0.5 if node == "b" and index == 1 else 0.901 + index / 10000)},
+            )
+            for node, index in places
+        )
+        panel = hours_panel(replace(report(), gpus=found), "/")
+        return [words(name) for name in of_class(panel, "fw-id")]
+
+    assert len(named(8)) == 16
+    assert named(9) == ["0–8, each", "0, 2–8, each", "1"]
 
 
 def test_a_job_without_gpus_has_no_gpu_meters() -> None:
