@@ -10,12 +10,11 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import icon
+from components.elements import icon, unbroken
 from data.words import number
 
 SHOWN, MOST = 9, 100
 WARNING = ("waste", "waste")
-NO_BREAK = "\u00a0%"
 KEPT_ROWS = 4096  # most rows are the same from one picture to the next, and are not made anew
 
 
@@ -61,7 +60,7 @@ def _list(rows: Sequence[AttentionRow]) -> Component:
 
 @lru_cache(maxsize=KEPT_ROWS)
 def _row(row: AttentionRow) -> Component:
-    context = [part.replace(" %", NO_BREAK) if isinstance(part, str) else part for part in row.context]
+    context = [unbroken(part) if isinstance(part, str) else part for part in row.context]
     said = [html.Div(row.title, className="fw-title"), html.Div(context, className="fw-context")]
     affected = [] if row.amount is None else [html.B(number(row.amount)), html.Div(row.what, className="fw-what")]
     parts = [icon(*row.mark), html.Div(said), html.Div(affected, className="fw-count")]

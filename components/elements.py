@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -19,6 +20,7 @@ from data.words import duration, number
 Tone = Literal["waste", "bad", "info"]
 Choice = tuple[str, str]
 
+_UNIT = re.compile(r"(?<=\d) (?=%|(?:d|h|min|s|GPU-h)\b)|(?<=\d (?:d|h)) (?=\d+ (?:h|min)\b)")
 ANY = "*"  # a select shows no option whose value is empty
 SOURCE_NAMES = {"slurm": "Slurm", "metrics": "GPU metrics"}
 
@@ -35,6 +37,11 @@ def short_model(name: str) -> str:
     if known:
         return f"{known.name} {profile}" if profile else known.name
     return name.removeprefix("NVIDIA ").removeprefix("AMD ").removeprefix("Instinct ")
+
+
+def unbroken(text: str) -> str:
+    """The text with each number and its unit on one line, as ages and clock times of the browser have it."""
+    return _UNIT.sub("\u00a0", text)
 
 
 def icon(name: str, tone: str = "", *, label: str = "") -> Component:

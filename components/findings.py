@@ -8,7 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import icon
+from components.elements import icon, unbroken
 from data.findings import Finding, Severity
 from data.words import MINUS, count, gpu_hours
 
@@ -35,7 +35,7 @@ def finding_box(one: Finding, above: Any = None) -> Component:
     said = [
         *([html.Div(above, className="fw-under")] if above is not None else []),
         html.H3([one.title, *([html.Span(cost, className="fw-unit")] if cost else [])]),
-        html.P(one.evidence),
+        html.P(unbroken(one.evidence)),
         *([html.P(one.advice, className="fw-advice")] if one.advice else []),
         *([code_block("job script", one.sbatch)] if one.sbatch else []),
     ]

@@ -11,7 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.data_table import DASH, Column, data_table, ratio_cell
-from components.elements import icon, panel
+from components.elements import icon, panel, unbroken
 from components.history_address import HistoryAddress, go
 from components.history_figures import trend_figure
 from components.history_panels import figure_panel
@@ -27,7 +27,7 @@ _MOST_FINDINGS, _MOST_JOBS = 5, 8
 _JOB_COLUMNS = (
     Column("Job", place="main"),
     Column("GPU-hours", "", "", True, "", "value"),
-    Column("Where they went", "share of allocated"),
+    Column("Where they went", "share of allocated", place="hidden"),
     Column("UTIL", "%", "", True),
     Column("Wasted", "GPU-h", "", True),
 )
@@ -81,7 +81,7 @@ def _hours(month: UserMonth) -> Component:
         for name, value, change in facts
     ]
     inside: list[Any] = [html.Dl(items, className="fw-month-facts"), hours_bar(total.hours)]
-    inside += [html.P(line, className="fw-unit"), *_remarks(month)]
+    inside += [html.P(unbroken(line), className="fw-unit"), *_remarks(month)]
     link = go("All of it in Efficiency", month.address.href(), className="fw-button fw-small")
     return panel("Last 30 days", [html.Div(inside, className="fw-month")], note="running jobs too", right=[link])
 

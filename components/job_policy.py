@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.elements import moment, panel
+from components.elements import moment, panel, unbroken
 from components.policy_words import ladder, next_cell, status_cell, when_cell
 from policy.model import JobVerdict
 from policy.rules import Rule
@@ -25,6 +25,6 @@ def policy_panel(one: JobVerdict | None, rule: Rule | None, base: str) -> Compon
     if verdict.next_action is not None:
         facts += [("Ladder", ladder(verdict, rule)), ("Next step", next_cell(verdict)), ("In", when_cell(one, rule))]
     rows = [html.Div([html.Dt(name), html.Dd(value)]) for name, value in facts]
-    lead = html.P([status_cell(one.status), html.Span(verdict.sentence)], className="fw-lead")
+    lead = html.P([status_cell(one.status), html.Span(unbroken(verdict.sentence))], className="fw-lead")
     link = dcc.Link("What it stands on", href=f"{base}policy?{urlencode({'job': one.job.display_id})}")
     return panel("Verdict", [html.Div([lead, html.Dl(rows, className="fw-list"), html.P(link)], className="fw-body")])

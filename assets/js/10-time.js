@@ -18,10 +18,15 @@
     return pair(Math.floor(hours / 24), "d", hours % 24, "h");
   }
 
+  function day(date, now) {
+    var month = date.toLocaleDateString("en-US", { month: "short" });
+    return date.getDate() + "\u00a0" + month + (date.getFullYear() === now.getFullYear() ? "" : " " + date.getFullYear());
+  }
+
   function clock(date, withSeconds, now) {
     var time = two(date.getHours()) + ":" + two(date.getMinutes()) + (withSeconds ? ":" + two(date.getSeconds()) : "");
     if (date.toDateString() === now.toDateString()) return time;
-    return date.toLocaleDateString("en-US", { day: "numeric", month: "short", year: "numeric" }) + " " + time;
+    return day(date, now) + " " + time;
   }
 
   function setText(element, text) { if (element.textContent !== text) element.textContent = text; }
@@ -35,7 +40,8 @@
       element.title = date.toString();
     });
     document.querySelectorAll("[data-until]").forEach(function (element) {
-      setText(element, age(Number(element.getAttribute("data-until")) - now / 1000));
+      var left = Number(element.getAttribute("data-until")) - now / 1000;
+      setText(element, left < 0.5 ? "a moment" : age(left));
     });
     document.querySelectorAll("[data-since]").forEach(function (element) {
       var since = Number(element.getAttribute("data-since"));
@@ -54,5 +60,5 @@
   }
   new MutationObserver(soon).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["datetime", "data-since", "data-until"] });
   setInterval(function () { if (!document.hidden) refresh(); }, 1000);
-  window.fwTime = { age: age, clock: clock, refresh: refresh };
+  window.fwTime = { age: age, clock: clock, day: day, refresh: refresh };
 })();

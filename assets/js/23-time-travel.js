@@ -9,7 +9,11 @@
   function rule() { return SPANS[span]; }
   function inOverview() { return document.getElementById("overview-kpis"); }
   function iso(ms) { return new Date(ms).toISOString().slice(0, 16) + "Z"; }
-  function words(ms) { return new Date(ms).toLocaleString("en-US", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }); }
+  function words(ms) {
+    var date = new Date(ms), today = new Date();
+    var time = date.toLocaleTimeString("en-US", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+    return date.toLocaleDateString("en-US", { weekday: "short" }) + " " + window.fwTime.day(date, today) + ", " + time;
+  }
   function isComparing() { return new URLSearchParams(location.search).get("compare") === "1"; }
 
   // The address first, then the page: in place where it can, else drawn anew for that moment.

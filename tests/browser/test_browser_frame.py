@@ -145,6 +145,16 @@ def test_a_shared_link_restores_moment_and_filters(web: Web, look: Look) -> None
     expect(page.locator(".fw-compare")).to_have_count(2)
 
 
+def test_a_time_has_its_day_where_it_is_not_of_today_and_nothing_is_due_in_no_seconds(web: Web, look: Look) -> None:
+    web.show(whole())
+    page = look().open(web.url)
+    clock = "days => fwTime.clock(new Date(2026, 10, 2, 6, 5), false, new Date(...days))"
+    told = [page.evaluate(clock, days).replace("\u00a0", " ") for days in ([2026, 10, 2], [2026, 10, 30], [2027, 0, 1])]
+    assert told == ["06:05", "2 Nov 06:05", "2 Nov 2026 06:05"]
+    page.evaluate("document.querySelector('.fw-note').dataset.until = '1000'")
+    expect(page.locator(".fw-note[data-until]")).to_have_text("a moment")
+
+
 def test_an_impossible_moment_is_named_and_the_page_is_of_now(web: Web, look: Look) -> None:
     web.show(whole())
     page = look().open(web.url + "?at=tomorrow")

@@ -337,7 +337,7 @@ def test_a_users_month_ranks_findings_and_shows_the_jobs() -> None:
     text = " ".join(text_of(part) for part in panels if part is not None)
     assert (
         "12 of 41" in text
-        and "Your mean UTIL is 32 %" in text
+        and "Your mean UTIL is 32\u00a0%" in text
         and text.index("Unbalanced") < text.index("Small kernels")
     )
     found = [link for part in panels if part is not None for link in links(part)]
