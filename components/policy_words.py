@@ -64,7 +64,7 @@ def ladder(verdict: Verdict, rule: Rule | None) -> Component:
     """The steps as circles, the cancel as a square: taken, next, later. A dash where no ladder counts."""
     is_open = verdict.since is not None or verdict.next_action is not None
     if rule is None or not rule.steps or not is_open or not verdict.is_acted_on:
-        return html.Span("–", title="No ladder counts here.")
+        return html.Span("–", title="No ladder counts here.", className="fw-no-ladder")
     taken = verdict.steps_taken
     marks = [_mark(step.action, number, taken, verdict) for number, step in enumerate(rule.steps)]
     after = following_step(verdict).lower()

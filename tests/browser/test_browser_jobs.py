@@ -65,6 +65,20 @@ def test_axe_finds_nothing_serious_on_a_phone(web: Web, look: Look) -> None:
         assert serious(seen.open(web.url + path, PAGES[path])) == [], path
 
 
+def test_a_narrow_place_leaves_out_what_matters_less_instead_of_hiding_the_end(web: Web, look: Look) -> None:
+    show(web, *cluster())
+    page = look(width=800).open(web.url + "jobs", ".fw-table tbody tr")
+    box = page.locator("#jobs-table .fw-table-box")
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    assert box.get_by_text("GPUs now").is_visible() and box.locator("th:has-text('Partition')").is_hidden()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert box.locator("th:has-text('Partition')").is_visible()
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    page.set_viewport_size({"width": 390, "height": 800})
+    named = "cell => getComputedStyle(cell, '::before').content"
+    assert box.locator("tbody .fw-at-value").first.evaluate(named) == '"UTIL"'
+
+
 @pytest.mark.parametrize("path", ["jobs", "jobs?show=finished", "jobs/7", "me", "users/alice"])
 @pytest.mark.parametrize("user", [STAFF, USER])
 def test_with_every_source_down_each_page_says_so(web: Web, look: Look, user: str, path: str) -> None:
