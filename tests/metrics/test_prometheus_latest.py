@@ -73,15 +73,15 @@ def test_both_spellings_of_the_host_label_live_side_by_side(case: Case) -> None:
     assert found == {"old": pytest.approx(0.1), "new": pytest.approx(0.2)}
 
 
-def test_names_and_labels_in_lower_case_are_the_same_exporter(case: Case) -> None:
+@pytest.mark.parametrize(("profile", "slice_id"), [("GPU_I_PROFILE", "GPU_I_ID"), ("gpu_i_profile", "gpu_i_id")])
+def test_names_and_labels_in_lower_case_are_the_same_exporter(case: Case, profile: str, slice_id: str) -> None:
     labels = metric(
         "dcgm_fi_prof_gr_engine_active",
         gpu="1",
         uuid="GPU-0451a3f1",
         device="nvidia1",
-        GPU_I_PROFILE="4g.40gb",
-        GPU_I_ID="1",
         instance="gpu7:9400",
+        **{profile: "4g.40gb", slice_id: "1"},
     )
     case.write(labels, grid(10), [0.06868] * 10)
     device = only(case.source().latest(["graphics_engine_activity"], NOW))
