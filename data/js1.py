@@ -27,6 +27,7 @@ _NUMBERS = frozenset({int, float})
 _MOST_EXACT = 1 << 53
 _GZIP = 16 + zlib.MAX_WBITS
 _GPU_TABLES = ("gpu_utilization", "gpu_used_memory", "gpu_total_memory")
+_HAIR = 0.1  # percent: a mean of ratios times 100, rounded to one place
 _MINOR = re.compile(r"0|[1-9][0-9]{0,5}")
 
 
@@ -83,7 +84,7 @@ def decode(admin_comment: str | None) -> Decoded:
     text = (admin_comment or "").strip()
     if not text.startswith(PREFIX):
         return Decoded(Outcome.NONE)
-    body = text[len(PREFIX) :].strip()
+    body = "".join(text[len(PREFIX) :].split())  # base64 in lines, too
     if body in ("Short", "None"):
         return Decoded(Outcome.TOO_SHORT if body == "Short" else Outcome.NO_DATA)
     try:
@@ -218,10 +219,10 @@ class _Reader:
         if type(percent) in _NUMBERS and 0 <= percent <= 100:
             return float(percent) / 100
         number = self.number(percent)
-        if number is not None and number > 100:
+        if number is not None and number > 100 + _HAIR:
             self.dropped += 1
             return None
-        return None if number is None else number / 100
+        return None if number is None else min(number, 100.0) / 100
 
 
 @lru_cache(maxsize=4096)

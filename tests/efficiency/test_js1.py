@@ -130,6 +130,16 @@ def test_missing_keys_of_one_gpu_stay_unknown() -> None:
     assert node.cpu_seconds is None
 
 
+def test_a_full_gpu_may_be_a_rounding_hair_above_all_of_it() -> None:
+    # jobstats takes the mean of GPM ratios times 100, and rounds it to one place.
+    assert one_node(gpu_utilization={"0": 100.1}).gpus[0].utilization == 1.0
+
+
+def test_base64_in_lines_is_the_same() -> None:
+    whole = packed({"nodes": {"n1": {"cpus": 8}}})
+    assert decode(whole[:40] + "\n" + whole[40:]) == decode(whole)
+
+
 @pytest.mark.parametrize("value", [101, -1, "95", True, None, [1], math.nan, math.inf])
 def test_an_impossible_utilization_is_not_measured(value: Any) -> None:
     assert one_node(gpu_utilization={"0": value}).gpus[0].utilization is None
