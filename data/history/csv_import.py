@@ -80,7 +80,7 @@ def read_csv(path: Path, map_path: Path) -> tuple[CsvMap, Rows[Job], int]:
         map_text = file.read()
     csv.field_size_limit(_MOST_FIELD_BYTES)
     with _opened(path) as file:
-        reader = csv.DictReader(file, strict=True)
+        reader = csv.DictReader(file, strict=True, delimiter=_delimiter(file))
         given = read_map(map_text, dict.fromkeys(reader.fieldnames or ()))
         parts, left_out = [], 0
         for rows in _blocks(reader):
@@ -88,6 +88,13 @@ def read_csv(path: Path, map_path: Path) -> tuple[CsvMap, Rows[Job], int]:
             left_out += len(rows) - len(wanted)
             parts.append(read_rows(wanted, lambda one: job_of(one[1], given), lambda one: f"line {one[0]}"))
     return given, joined(parts), left_out
+
+
+def _delimiter(file: TextIO) -> str:
+    """What stands most often between the columns of the first line: sacct writes |, some spreadsheets ;."""
+    head = file.readline()
+    file.seek(0)
+    return max(",|;\t", key=head.count)
 
 
 def _blocks(reader: csv.DictReader[str]) -> Iterator[list[tuple[int, dict[str, str]]]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from data.errors import BadRequest
-from data.history.csv_map import FIELDS, CsvColumn, CsvMap, Kind
+from data.history.csv_map import CsvMap
+from data.history.csv_values import value_of
 from data.js1 import GpuSummary, NodeSummary, Summary, encode
 from data.model import Job, JobUsage, NodeDevices, Tres
 
@@ -24,7 +23,7 @@ def is_wanted(row: Mapping[str, str], given: CsvMap) -> bool:
 
 def job_of(row: Mapping[str, str], given: CsvMap) -> Job:
     """One attempt. Raises BadRequest that says which value is wrong, for a row that cannot be counted."""
-    values = {name: _value(name, row, column, given) for name, column in given.columns.items()}
+    values = {name: value_of(name, row, column, given) for name, column in given.columns.items()}
     for name in ("job_id", "start_time", "cluster"):
         if values.get(name) is None:
             raise BadRequest(f"{name} is empty")
@@ -74,41 +73,6 @@ def _end(start: datetime, values: Mapping[str, Any]) -> datetime:
     if end > _LAST:
         raise BadRequest(f"it ends in {end:%Y}")
     return end
-
-
-def _value(name: str, row: Mapping[str, str], column: CsvColumn, given: CsvMap) -> Any:
-    text = row.get(column.column) if column.value is None else str(column.value)
-    text = (text or "").strip()
-    text = column.words.get(text, text)
-    if not text:
-        return None
-    kind = FIELDS[name].kind
-    if kind is Kind.TEXTS:
-        return tuple(dict.fromkeys(part.strip() for part in text.split(column.separator) if part.strip()))
-    if kind is Kind.TEXT:
-        return text.upper() if name == "state" else text
-    return _time(name, text, given) if kind is Kind.TIME else _number(name, text) * column.scale
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise BadRequest(f"{name} is {text[:40]!r}, not a number")
-    return number
-
-
-def _time(name: str, text: str, given: CsvMap) -> datetime:
-    """Seconds since 1970, or ISO 8601; without a zone in the map's."""
-    try:
-        if text.replace(".", "", 1).isdigit():
-            return datetime.fromtimestamp(float(text), UTC)
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(given.timezone))).astimezone(UTC)
-    except (ValueError, OverflowError, OSError) as err:
-        raise BadRequest(f"{name} is {text[:40]!r}, not a time") from err
 
 
 def _whole(value: float | None, name: str) -> int | None:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from data.errors import BadRequest
-from data.history.csv_import import Imported, import_csv
+from data.history.csv_import import Imported, import_csv, read_csv
 from data.history.csv_map import FIELDS, read_map
 from data.history.store import HistoryStore, writing
 from settings import HistorySettings, Settings
@@ -93,7 +93,8 @@ def test_no_utilization_is_not_measured_and_zero_is_idle(tmp_path: Path) -> None
         ("1,1770000000,,1,0,a", "there is no end_time"),
         ("1,1770000000,1770003600,-1,0,a", "gpu_count is -1"),
         ("1,1770000000,1770003600,1.5,0,a", "gpu_count is 1.5"),
-        ("1,1770000000,1770003600,1,nan,a", "gpu_utilization is 'nan'"),
+        ("1,1770000000,1770003600,1,half,a", "gpu_utilization is 'half'"),
+        ("1,0,1770003600,1,0.5,a", "start_time is empty"),
         ("1,1770000000,999999999999,1,0.5,a", "not a time"),
         ("1,1770000000", "there is no end_time"),
     ],
@@ -102,6 +103,41 @@ def test_a_row_that_cannot_be_counted_is_named_and_the_others_are_kept(tmp_path:
     found = small(tmp_path, row, "7,1770000000,1770003600,1,0.5,bob")
     assert (found.jobs, found.broken) == (1, 1)
     assert found.broken_examples[0].startswith("line 2: ") and why in found.broken_examples[0]
+
+
+@pytest.mark.parametrize("word", ["nan", "N/A", "None", "null", "-"])
+def test_a_utilization_that_nobody_measured_keeps_its_job(tmp_path: Path, word: str) -> None:
+    small(tmp_path, f"1,1770000000,1770003600,1,{word},alice")
+    (row,) = opened(tmp_path).read("jobs", date(2026, 2, 2)).to_pylist()
+    assert (row["utilization"], row["gpu_hours_allocated"], row["gpu_hours_measured"]) == (None, 1.0, 0.0)
+
+
+def test_a_table_of_sacct_is_read_as_slurm_writes_it(tmp_path: Path) -> None:
+    text = """JobIDRaw|Start|Elapsed|Timelimit|State|NodeList|GPUs|MaxRSS
+7|2026-02-02T02:40:00|1-00:00:00|1-12:00:00|CANCELLED by 1001|gpu[01-02]|4|64G
+"""
+    (tmp_path / "sacct.txt").write_text(text)
+    (tmp_path / "map.toml").write_text("""
+[columns]
+cluster = {value = "c"}
+job_id = "JobIDRaw"
+start_time = "Start"
+elapsed_seconds = "Elapsed"
+time_limit_seconds = "Timelimit"
+state = "State"
+nodes = "NodeList"
+gpu_count = "GPUs"
+memory_used_bytes = "MaxRSS"
+""")
+    _, found, _ = read_csv(tmp_path / "sacct.txt", tmp_path / "map.toml")
+    (job,) = found.rows
+    assert (job.state, job.nodes, job.elapsed_seconds, job.time_limit_seconds) == (
+        "CANCELLED",
+        ("gpu01", "gpu02"),
+        86_400,
+        129_600,
+    )
+    assert (job.usage.memory_used_bytes, [held.gpu_count for held in job.devices]) == (64 << 30, [2, 2])
 
 
 def test_utilization_above_one_is_flagged_and_out_of_the_mean(tmp_path: Path) -> None:
