@@ -33,6 +33,8 @@ def notes_of(decoded: js1.Decoded, report: JobReport) -> tuple[str, ...]:
         notes.append("The scrape interval is not known, so neither is the coverage.")
     if any(not row.is_weight_known for row in report.allocated_gpus):
         notes.append("The profile of a MIG slice is not known: it counts as a whole GPU.")
+    if report.gpu_source is UseSource.SLURM:
+        notes.append("GPU use is Slurm's gres/gpuutil: the last sample of each task, not the mean of its run.")
     if report.host_source is UseSource.SLURM:
         notes.append("CPU and memory are from Slurm's accounting: memory is the peak of the largest step.")
     return tuple(notes)
