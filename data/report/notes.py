@@ -34,7 +34,7 @@ def notes_of(decoded: js1.Decoded, report: JobReport) -> tuple[str, ...]:
     if any(not row.is_weight_known for row in report.allocated_gpus):
         notes.append("The profile of a MIG slice is not known: it counts as a whole GPU.")
     if report.gpu_source is UseSource.SLURM:
-        notes.append("GPU use is Slurm's gres/gpuutil: the last sample of each task, not the mean of its run.")
+        notes.append("GPU use is Slurm's gres/gpuutil: the highest sample of each task, so at most this.")
     if report.host_source is UseSource.SLURM:
         notes.append("CPU and memory are from Slurm's accounting: memory is the peak of the largest step.")
     return tuple(notes)

@@ -54,7 +54,7 @@ def test_slurms_own_utilization_comes_last_and_names_no_gpu() -> None:
     job = replace(a_job(gpus=4), usage=JobUsage(gpu_utilization=0.99))
     found = report(job)
     assert found.gpu_source is UseSource.SLURM
-    assert any("the last sample of each task, not the mean" in note for note in found.notes)
+    assert any("the highest sample of each task" in note for note in found.notes)
     assert found.utilization.value == 0.99
     assert found.hours is not None
     assert found.hours.used == pytest.approx(19.8)
