@@ -23,6 +23,7 @@ from data.model import JoinMethod, Note, SourceCondition, SourceState
 from data.queries.health import Health
 from data.words import count, number
 
+_UNKNOWN = "Not known while a source does not answer."
 MOST_NOTES = 20
 _CONDITIONS: Mapping[SourceCondition, tuple[str, str, str]] = {
     SourceCondition.OK: ("ok", "ok", "answers"),
@@ -112,7 +113,7 @@ def _body(found: HealthAnswer) -> list[Component]:
         *([_checks(health.checks)] if found.is_staff else []),
         html.Div([_missing(health), _joins(health)], className="fw-sources-grid"),
         *([runaway_panel(shown.runaway, is_staff=found.is_staff)] if shown.runaway else []),
-        _notes(health.notes, found.nodes_base),
+        _notes(health, found.nodes_base),
     ]
 
 
@@ -181,7 +182,7 @@ def _checks(checks: Sequence[Check]) -> Component:
     order = (Verdict.PROBLEM, Verdict.NOTE, Verdict.UNKNOWN, Verdict.OK)
     rows = [html.Li(_check(check)) for check in sorted(checks, key=lambda check: order.index(check.verdict))]
     open_ = sum(check.verdict is Verdict.PROBLEM for check in checks)
-    note = count(open_, "problem") if open_ else "no problem found"
+    note = count(open_, "problem") if open_ else "no problem found" if rows else ""
     body = html.Ul(rows, className="fw-checks") if rows else html.P("Nothing can be checked now.", className="fw-quiet")
     return _panel("Checks", note, body)
 
@@ -215,14 +216,26 @@ def _joins(health: Health) -> Component:
     ]
     head = html.Tr([html.Th("How a held GPU came to its job", scope="col"), html.Th("GPUs", scope="col")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="fw-plain-table fw-ruled fw-wrap")
-    return _panel("Slurm and metrics joined", count(sum(health.joins.values()), "held device"), table)
+    held = sum(health.joins.values())
+    if not held and _is_blind(health):
+        return _panel("Slurm and metrics joined", "", html.P(_UNKNOWN, className="fw-quiet"))
+    return _panel("Slurm and metrics joined", count(held, "held device"), table)
 
 
-def _notes(notes: Sequence[Note], base: str) -> Component:
+def _is_blind(health: Health) -> bool:
+    """Whether nothing of a source is known, so that nothing found does not mean that there is nothing."""
+    nothing = (SourceCondition.DOWN, SourceCondition.UNKNOWN)
+    return any(state.condition in nothing for state in health.sources)
+
+
+def _notes(health: Health, base: str) -> Component:
     """What does not add up between Slurm and the metrics, by kind."""
+    notes = health.notes
     rows = [html.Li(_note(note, base)) for note in _one_per_kind_first(notes)[:MOST_NOTES]]
     body: Component = (
-        html.Ul(rows, className="fw-checks") if rows else html.P("Everything adds up.", className="fw-quiet")
+        html.Ul(rows, className="fw-checks")
+        if rows
+        else html.P(_UNKNOWN if _is_blind(health) else "Everything adds up.", className="fw-quiet")
     )
     left = len(notes) - MOST_NOTES
     more = [html.P(f"and {count(left, 'further note')}", className="fw-quiet")] if left > 0 else []

@@ -10,7 +10,7 @@ import dash_bootstrap_components as dbc
 from dash import html
 from dash.development.base_component import Component
 
-from components.elements import ANY, Choice, choice, icon, select_filter, short_model, text_filter
+from components.elements import ANY, Choice, choice, icon, select_filter, short_model, text_filter, unbroken
 from components.history_address import HistoryAddress, go
 from components.history_table import NEXT, PLURALS
 from components.history_words import length_words, range_words
@@ -44,7 +44,7 @@ def page_head(
     return html.Div(
         [
             html.H1("Efficiency"),
-            html.Span(said, className="fw-note"),
+            html.Span(unbroken(said), className="fw-note"),
             html.Span("adding up …", id="eff-busy", className="fw-note fw-busy", role="status", hidden=True),
             html.Div([*_range(address, query, zone), *chosen, export_menu(address)], className="fw-filters"),
         ],

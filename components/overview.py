@@ -42,7 +42,7 @@ class OverviewAnswer:
     `snapshot` is the whole cluster, which the map always shows; `overview` the part that the filter lets through, but
     for the state; `shown` the devices of both, None = no filter is set. `chosen` holds the filter values by their name
     in the address. `version` changes when anything on the page does. `racks` says which nodes stand together. `judged`
-    are the verdicts that are known, with newer ones to come soon `is_judging`.
+    are the verdicts that are known, with newer ones to come soon `is_judging`. `has_history` = Efficiency has rows.
     """
 
     snapshot: ClusterSnapshot
@@ -59,6 +59,7 @@ class OverviewAnswer:
     racks: RackSettings | None = None
     judged: tuple[JobVerdict, ...] = ()
     is_judging: bool = False
+    has_history: bool = False
 
 
 class Parts(NamedTuple):
@@ -145,7 +146,8 @@ def _day(found: OverviewAnswer) -> Any:
 
 def _kpi_view(found: OverviewAnswer) -> KpiView:
     is_filtered = any(value for key, value in found.chosen.items() if key != "state")
-    return KpiView(found.now_href, found.at, found.day, is_filtered, failing_sources(found.snapshot))
+    old = failing_sources(found.snapshot)
+    return KpiView(found.now_href, found.at, found.day, is_filtered, old, found.has_history)
 
 
 def _head(snapshot: ClusterSnapshot) -> str:

@@ -24,13 +24,14 @@ UNKNOWN = "–"
 class KpiView:
     """What the strip shows besides the totals: where its links lead (`base`, `at`), and the last day of the whole
     cluster where that may stand beside them (`day`; None = it is being added up). `old` names the sources that do
-    not answer (slurm, metrics)."""
+    not answer (slurm, metrics). With a history, who wasted most is a link away."""
 
     base: str = "/"
     at: str = ""
     day: DayOfUse | None = None
     is_filtered: bool = False
     old: frozenset[str] = frozenset()
+    has_history: bool = False
 
     def href(self, path: str) -> str:
         if not self.at:
@@ -58,7 +59,7 @@ def overview_kpis(totals: Totals, *, is_known: bool = True, view: KpiView | None
     cells = _cells(totals, view) if is_known else [Kpi(label, UNKNOWN, context="not known") for label in _LABELS]
     return [
         replace(cell, href=view.href(path), is_old=view.is_old(cell.label))
-        for cell, path in zip(cells, _paths(totals), strict=True)
+        for cell, path in zip(cells, _paths(totals, view.has_history), strict=True)
     ]
 
 
@@ -66,7 +67,7 @@ _MEASURED = frozenset({"Busy", "Held, idle", "Power"})
 _LABELS = ("GPUs allocated", "Busy", "Held, idle", "Free", "Down or drained", "Wasted, 24 h", "Power")
 
 
-def _paths(totals: Totals) -> Sequence[str]:
+def _paths(totals: Totals, has_history: bool) -> Sequence[str]:
     """The list behind each number."""
     running, gone = "jobs?show=running", "down" if totals.use.gpus.down else "drained"
     return (
@@ -75,7 +76,7 @@ def _paths(totals: Totals) -> Sequence[str]:
         f"{running}&sort=-idle",
         "?state=free",
         f"?state={gone}",
-        "jobs?show=finished",
+        "efficiency?since=24h&sort=-gpu_hours_wasted" if has_history else "jobs?show=finished",
         "?metric=power_watts",
     )
 

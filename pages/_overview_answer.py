@@ -52,6 +52,7 @@ def answer(
         racks=sources.settings.racks,
         judged=() if judged is None else judged.verdicts,
         is_judging=is_judging,
+        has_history=sources.settings.history.directory is not None,
     )
 
 

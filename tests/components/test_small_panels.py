@@ -150,6 +150,11 @@ def test_a_trend_that_will_come_keeps_its_room_and_the_past_has_none() -> None:
     assert "fw-no-trend" in kpi_panel(list(past.values())).className
 
 
+def test_who_wasted_most_is_a_link_away_where_a_history_is_kept() -> None:
+    links = [cells(KpiView("/warp/", has_history=kept))["Wasted, 24 h"].href for kept in (True, False)]
+    assert links == ["/warp/efficiency?since=24h&sort=-gpu_hours_wasted", "/warp/jobs?show=finished"]
+
+
 @pytest.mark.parametrize(
     ("old", "labels"),
     [
@@ -179,6 +184,13 @@ def test_the_past_is_told_once_the_banner_says_only_what_is_not_known() -> None:
     made = past_banner(snapshot(is_past=True, unknown=("Reasons are not known.",)), "/")
     assert words(made).startswith("Not known for that moment: Reasons are not known.")
     assert past_banner(snapshot(is_past=True), "/") is None
+
+
+def test_health_without_a_source_finds_no_faults_and_claims_none_are_there() -> None:
+    down = snapshot(nodes=(), gpus=(), jobs=(), sources=(source("slurm", SourceCondition.DOWN), source("metrics")))
+    said = words(health_parts(HealthAnswer(Health(down, down.sources), True, (), "/nodes/")).body)
+    assert said.count("Not known while a source does not answer.") == 2 and "Nothing can be checked now." in said
+    assert not [claim for claim in ("adds up.", "no problem found", "held device") if claim in said]
 
 
 def test_health_of_the_past_claims_nothing_that_nobody_recorded() -> None:
