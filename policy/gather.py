@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from data.model import ClusterSnapshot, Device, Gpu, Job, JoinMethod, SumsReading, WindowSum
-from data.report.join import own_labels
 from policy.asks import STAND_INS
 from policy.doubts import SIGNALS
 from policy.model import DeviceUse, Evidence, WindowUse
@@ -29,7 +28,7 @@ class Whole:
     @property
     def labels(self) -> frozenset[str]:
         """The job labels under which its samples may stand."""
-        return frozenset(label for part in self.parts for label in own_labels(part))
+        return frozenset(label for part in self.parts for label in part.labels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ class LabelCount:
 
 
 class Labels:
-    """Finds the holding job that a label (123, 123_4, 123+1, 123.0) means on a node."""
+    """Finds the holding job that a label (123, 123_4, 123+1, 123.0, s4N1RKR1N2JG00) means on a node."""
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         holding = [job for job in jobs if holds(job)]
         self._nodes = {job.job_id: frozenset(job.nodes) for job in holding}
-        self._written = {job.display_id: job.job_id for job in holding}
+        self._written = {label: job.job_id for job in holding for label in job.labels}
         self._family: dict[str, list[int]] = {}
         for job in holding:
             for leader in {job.array_job_id, job.het_job_id} - {None}:

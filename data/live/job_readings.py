@@ -94,5 +94,5 @@ def _series(metrics: MetricsSource, parts: Sequence[Job], reading: WindowReading
 
 
 def _scope(parts: Sequence[Job]) -> Scope:
-    labels = frozenset(name for part in parts for name in (str(part.job_id), part.display_id))
+    labels = frozenset(name for part in parts for name in part.labels)
     return Scope(labels, frozenset(node for part in parts for node in part.nodes))

@@ -58,7 +58,8 @@ class JobUsage:
 class Job:
     """One attempt of a job. Seconds, bytes, aware UTC times; None = not known.
 
-    `job_id` is the raw id (what exporters usually carry), `display_id` what people write (123_7, 123+1).
+    `job_id` is the raw id (what exporters usually carry), `display_id` what people write (123_7, 123+1), and `sluid`
+    what Slurm 26.05 calls the cgroups of this attempt, so that exporters of cgroups know it by that.
     `time_limit_seconds` is inf for UNLIMITED. `array_task_count` > 1 only for a pending array not yet split.
     `end_time` is None while a job runs, and after a record without one. `resumed_time` is when a running job was last
     resumed after a suspension. `requested_memory_per` is "node", "cpu" or
@@ -112,12 +113,18 @@ class Job:
     working_directory: str | None = None
     comment: str | None = None
     admin_comment: str | None = None
+    sluid: str | None = None
     usage: JobUsage = JobUsage()
 
     @property
     def key(self) -> tuple[str, int, datetime | None, datetime | None]:
         """What makes an attempt unique: cluster, raw id, submit time, start time."""
         return (self.cluster, self.job_id, self.submit_time, self.start_time)
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels by which exporters may know this job."""
+        return frozenset((str(self.job_id), self.display_id, *([self.sluid] if self.sluid else [])))
 
     @property
     def is_running(self) -> bool:

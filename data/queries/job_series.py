@@ -98,7 +98,7 @@ def _points(devices: int) -> int:
 def _scope(report: JobReport) -> Scope:
     """By the job's own label where the metrics know it, which they do where a device was joined by it."""
     parts = report.components or (report,)
-    labels = frozenset(name for part in parts for name in (str(part.job.job_id), part.job.display_id))
+    labels = frozenset(name for part in parts for name in part.job.labels)
     if all(gpu.join is not None and gpu.join.value == "job_label" for gpu in report.allocated_gpus):
         return Scope(job_labels=labels)
     return Scope(labels, frozenset(node for part in parts for node in part.job.nodes))
@@ -133,7 +133,7 @@ def _own(gpu: GpuUse, read: Iterable[Series], report: JobReport) -> dict[str, li
     if gpu.device is None:
         return {}
     parts = report.components or (report,)
-    labels = {name for part in parts for name in (str(part.job.job_id), part.job.display_id)}
+    labels = {name for part in parts for name in part.job.labels}
     found: dict[str, dict[float, float]] = {}
     for one in read:
         if one.device is not None and one.device.key == gpu.device.key and one.job_label in (*labels, None, ""):

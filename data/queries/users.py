@@ -136,7 +136,7 @@ def _with_findings(sources: Sources, now: UserNow, at: datetime | None) -> UserN
     if window is None:
         return now
     judged = [job for job in jobs if job.start_time is not None and job.start_time <= window.start]
-    labels = frozenset(name for job in judged for name in (str(job.job_id), job.display_id))
+    labels = frozenset(name for job in judged for name in job.labels)
     scope = Scope(labels, frozenset(node for job in judged for node in job.nodes))
     key = ("user findings", tuple(job.key for job in judged), window)
     try:

@@ -9,7 +9,6 @@ from data import js1
 from data.efficiency import UNMEASURED, Share, coverage, cpu_efficiency, memory_efficiency, total_share
 from data.model import Job, WindowStat
 from data.report.gpus import Period
-from data.report.join import own_labels
 from data.report.model import UseSource
 
 _NO_LIMIT_BYTES = 1 << 50  # a cgroup without a limit reports a number near 2**63
@@ -49,7 +48,7 @@ def hosts_of(job: Job, stats: Iterable[WindowStat], summary: js1.Summary | None,
 
 
 def _from_series(job: Job, stats: Iterable[WindowStat], period: Period) -> dict[str, HostUse]:
-    labels = own_labels(job)
+    labels = job.labels
     by_node: dict[str, dict[str, WindowStat]] = {}
     for stat in stats:
         if stat.device is None and stat.count and stat.job_label in labels:

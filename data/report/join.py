@@ -53,11 +53,6 @@ class _Seen:
             self.others[stat.metric] = self.others.get(stat.metric, 0) + stat.count
 
 
-def own_labels(job: Job) -> frozenset[str]:
-    """The labels by which exporters may know this job."""
-    return frozenset((str(job.job_id), job.display_id))
-
-
 def join_devices(
     job: Job,
     allocation: Allocation,
@@ -67,7 +62,7 @@ def join_devices(
     inventory: Inventory | None = None,
 ) -> tuple[JoinedDevice, ...]:
     """Pick the job's devices out of `stats`, node by node, by the best way that the node allows."""
-    seen = _by_node(stats, own_labels(job))
+    seen = _by_node(stats, job.labels)
     indices = _indices(job)
     joined: list[JoinedDevice] = []
     for node in sorted(seen, key=lambda name: _order(allocation.nodes, name)):

@@ -77,6 +77,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         working_directory=text(record.get("working_directory")),
         comment=text(member(record, "comment", "job")),
         admin_comment=text(member(record, "comment", "administrator")),
+        sluid=text(record.get("sluid")),
         usage=_usage(steps, allocated.gpus, state),
     )
 

@@ -79,6 +79,7 @@ def _job(record: Mapping[str, Any], cluster: str) -> Job:
         working_directory=text(record.get("current_working_directory")),
         comment=text(record.get("comment")),
         admin_comment=text(record.get("admin_comment")),
+        sluid=text(record.get("sluid")),
     )
 
 

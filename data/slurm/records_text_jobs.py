@@ -72,6 +72,7 @@ def _job(found: Mapping[str, str], details: Sequence[Mapping[str, str]], cluster
         working_directory=text(found.get("WorkDir")),
         comment=text(found.get("Comment")),
         admin_comment=text(found.get("AdminComment")),
+        sluid=text(found.get("SLUID")),
     )
 
 

@@ -61,6 +61,7 @@ SACCT_FIELDS: Final = (
     "MaxRSS",
     "TRESUsageInTot",
     "TRESUsageInAve",
+    "SLUID",
 )
 
 
@@ -151,6 +152,7 @@ def _job(attempt: _Attempt, cluster: str, names: Mapping[str, str]) -> Job:
         working_directory=text(row.get("WorkDir")),
         comment=text(row.get("Comment")),
         admin_comment=text(row.get("AdminComment")),
+        sluid=text(row.get("SLUID")),
         usage=_usage(attempt, allocated.gpus, state),
     )
 

@@ -154,6 +154,12 @@ def test_the_raw_id_of_an_array_names_its_one_task_before_the_family():
     assert holders(joined([make_node(gpus_allocated=2)], [last, other], *readings)) == {0: (14,), 1: (28,)}
 
 
+def test_a_job_is_found_by_what_newer_slurm_calls_its_cgroups():
+    job = make_job(gpus=1, sluid="s4N1RKR1N2JG00")
+    result = joined([make_node(gpus_allocated=1)], [job], measure(index=2, labels=["s4N1RKR1N2JG00"]))
+    assert [gpu.join for gpu in result.gpus if gpu.job_ids] == [JoinMethod.JOB_LABEL]
+
+
 def test_a_stale_label_is_left_out_and_counted():
     result = joined([make_node(gpus_allocated=1)], [make_job(indices=(0,))], measure(index=0, labels=["77"]))
     assert result.gpus[0].job_ids == (100,)

@@ -26,6 +26,11 @@ def test_host_numbers_of_another_job_do_not_count() -> None:
     assert found.host_source is UseSource.NONE
 
 
+def test_host_numbers_come_by_the_name_of_the_cgroup_of_newer_slurm() -> None:
+    host = host_stats("h014", cores=96, busy=48, peak_gib=10, given_gib=100, label="s4N1RKR1N2JG00")
+    assert report(a_job(sluid="s4N1RKR1N2JG00"), a_reading(host)).cpu.value == pytest.approx(0.5)
+
+
 def test_a_cgroup_without_a_limit_takes_slurms_number() -> None:
     host = host_stats("h014", cores=96, busy=50, peak_gib=100, given_gib=float(1 << 33))
     found = report(a_job(memory_gib=1000), a_reading(host))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from data.model import ExitCode
+from data.slurm import records_json, records_text
 from data.slurm.gres import gres
 from data.slurm.job_states import exit_code, job_state
 from data.slurm.scalars import memory_bytes
@@ -67,3 +68,15 @@ def test_slurms_mark_of_nothing_is_no_amount_of_memory(amount: str) -> None:
 
 def test_a_gres_without_a_count_has_as_many_as_its_indices() -> None:
     assert [entry.count for entry in gres("gpu(IDX:0-3),gpu:k80(IDX:5)")] == [4, 1]
+
+
+def test_every_reader_knows_what_newer_slurm_calls_the_cgroups_of_a_job() -> None:
+    sluid = "s4N1RKR1N2JG00"
+    live = records_json.jobs({"jobs": [{"job_id": 7, "job_state": ["RUNNING"], "sluid": sluid}]}, "c")
+    ended = records_json.accounting_jobs(
+        {"jobs": [{"job_id": 7, "state": {"current": ["FAILED"]}, "sluid": sluid}]}, "c"
+    )
+    shown = records_text.jobs(f"JobId=7 JobName=a\n   SLUID={sluid}\n   UserId=a(1)\n   JobState=RUNNING\n", "c")
+    printed = records_text.sacct_jobs(f"7|FAILED|{sluid}", ["JobID", "State", "SLUID"], "|", "c")
+    for read in (live, ended, shown, printed):
+        assert [job.labels for job in read.rows] == [{"7", sluid}]

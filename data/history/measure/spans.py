@@ -10,7 +10,6 @@ import numpy as np
 
 from data.history.measure.use import AttemptKey, Floats, Ints
 from data.model import Job, Window
-from data.report.join import own_labels
 
 HOUR = 3600.0
 Suspensions = Mapping[AttemptKey, Sequence[Window]]
@@ -34,7 +33,7 @@ class Spans:
         by_node: dict[str, list[int]] = defaultdict(list)
         for place, job in enumerate(jobs):
             if self.end[place] > self.start[place]:
-                for label in own_labels(job):
+                for label in job.labels:
                     self.by_label[label].append(place)
                 for node in dict.fromkeys((*job.nodes, *(held.node for held in job.devices))):
                     by_node[node].append(place)

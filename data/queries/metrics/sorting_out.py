@@ -11,7 +11,6 @@ import numpy as np
 from data.metrics.registry import METRICS
 from data.model import Job, Series, Window, WindowReading, WindowStat
 from data.queries.metrics.attempts import span_in
-from data.report.join import own_labels
 
 EDGE_INTERVALS = 2
 
@@ -53,14 +52,14 @@ def sort_out(reading: WindowReading, jobs: Sequence[Job], window: Window) -> Sor
     slack = EDGE_INTERVALS * (reading.interval_seconds or 30.0)
     found = SortedOut([])
     for place, job in enumerate(jobs):
-        own = [stat for label in own_labels(job) for stat in by_label.get(label, ())]
+        own = [stat for label in job.labels for stat in by_label.get(label, ())]
         if place in rivals:
             mine = frozenset(job.nodes)
             contested = mine & rivals[place]
             own = [stat for stat in own if stat.node in mine - contested]
             if contested:
                 found.open[place] = contested
-                found.labels |= own_labels(job)
+                found.labels |= job.labels
         found.stats.append(own + _of_node(found, place, job, own, unlabeled, labeled_nodes, window, slack))
     found.shared = _shared(found.stats, jobs, window, slack)
     return found
@@ -131,7 +130,7 @@ def settle(found: SortedOut, jobs: Sequence[Job], window: Window, series: Iterab
             by_node[one.node].append(one)
     for place, nodes in found.open.items():
         job = jobs[place]
-        labels, span = own_labels(job), span_in(job, window)
+        labels, span = job.labels, span_in(job, window)
         for node in nodes:
             for one in by_node.get(node, ()):
                 if one.job_label is None or one.job_label in labels:
