@@ -93,13 +93,21 @@ def _nodes(job: Job, base: str) -> Any:
 
 
 def job_banner(
-    report: JobReport, snapshot: ClusterSnapshot, *, is_staff: bool, now_href: str, ignored: tuple[str, ...]
+    report: JobReport,
+    snapshot: ClusterSnapshot,
+    *,
+    is_staff: bool,
+    now_href: str,
+    ignored: tuple[str, ...],
+    judged: Component | None = None,
 ) -> list[Component]:
-    """The worst thing that is so: a source away, the past, numbers that cannot be trusted, low use."""
+    """The worst thing that is so: a source away, the past, numbers that cannot be trusted, a verdict of low use
+    (`judged`), low use so far."""
     main = (
         past_banner(snapshot, now_href)
         or sources_banner(snapshot, is_staff=is_staff)
         or _fault_banner(report)
+        or judged
         or _low_banner(report)
     )
     return [part for part in (ignored_banner(ignored), main) if part is not None]

@@ -14,7 +14,7 @@ from components.job_charts import chart_note, chart_panel, chart_payload, more_b
 from components.job_gpus import hours_panel, remarks
 from components.job_head import job_banner, job_head
 from components.job_meters import meters
-from components.job_policy import policy_panel
+from components.job_policy import low_banner, policy_panel
 from components.job_script import script_panel
 from components.job_side import attempts_panel, neighbors_panel, waiting_panel, what_it_runs
 from components.shell import frame_data
@@ -79,16 +79,25 @@ class JobParts(NamedTuple):
 def job_parts(view: JobView) -> JobParts:
     """Every part of the page that depends on the data."""
     report = view.answer.report
+    low = low_banner(view.verdict, view.rule, view.base)
+    banners = job_banner(
+        report,
+        view.snapshot,
+        is_staff=view.is_staff,
+        now_href=view.now_href,
+        ignored=view.ignored,
+        judged=low,
+    )
     return JobParts(
         head=job_head(report, view.base),
-        banner=job_banner(report, view.snapshot, is_staff=view.is_staff, now_href=view.now_href, ignored=view.ignored),
+        banner=banners,
         meters=meters(report, view.limits),
         chart_note=chart_note(view.series),
         series=chart_payload(view.series),
         more=more_button(view.series, view.shows_all),
         chart_hidden=view.series.window is None or view.series.total == 0,
         main=_main(view),
-        side=_side(view),
+        side=_side(view, is_told=any(one is low for one in banners)),
         frame=frame_data(view.snapshot),
         version=view.version,
     )
@@ -148,10 +157,11 @@ def _main(view: JobView) -> list[Component]:
     return [part for part in (*parts, attempts_panel(answer.attempts)) if part is not None]
 
 
-def _side(view: JobView) -> list[Component]:
+def _side(view: JobView, *, is_told: bool) -> list[Component]:
+    """What stands beside the charts; the verdict too, unless the banner has told it."""
     report = view.answer.report
     advice = findings_panel(view.answer.findings, _why_none(view)) if report.job.start_time is not None else None
-    judged = policy_panel(view.verdict, view.rule, view.base)
+    judged = None if is_told else policy_panel(view.verdict, view.rule, view.base)
     parts = (judged, advice, neighbors_panel(view.neighbors, view.base), what_it_runs(report.job))
     return [part for part in parts if part is not None]
 

@@ -19,6 +19,7 @@ from flask import g
 from typer.testing import CliRunner
 
 import cli
+from components.job_policy import low_banner
 from components.policy_table import SORTS, in_order, verdict_table
 from components.policy_words import ladder, next_cell, when_cell
 from components.shell import frame_data, low_count, low_mark
@@ -38,6 +39,7 @@ from policy.rules import rules_of
 from settings import EnforcementSettings, RuleKind, RuleMode, Settings, StateSettings, StepAction
 from terminal.session import View
 from tests.api.conftest import BASE, named, server_of, settings_for
+from tests.components.test_overview_parts import words
 from tests.live.builders import NOW, FakeMetrics, FakeScheduler, make_job, make_node
 from tests.policy.test_taken_acts import with_acts
 from tests.policy.test_verdict_scope import idle_everywhere
@@ -190,6 +192,16 @@ def one(**fields: Any) -> JobVerdict:
     base = {"since": NOW - timedelta(minutes=50), "metric": "UTIL", "window_seconds": 2700.0}
     made = Verdict("idle", RuleKind.IDLE, **{"mode": RuleMode.ACT, "status": Status.LOW, **base, **fields})
     return JobVerdict(make_job(7, "gpu01", 2, (0, 1)), NOW, made, (made,))
+
+
+def test_a_low_jobs_page_begins_with_what_follows_and_what_ends_it() -> None:
+    rule = next(rule for rule in rules_of(Settings().policy) if rule.name == "idle")
+    soon = {"next_action": StepAction.WARN, "next_at": NOW + timedelta(minutes=12), "steps_taken": 1}
+    follows = "Warning 2 in 12 min if it stays so; it ends as soon as the GPUs are in use."
+    assert follows in words(low_banner(one(**soon), rule, "/warp/"))
+    assert "Warning 2 with the next run" in words(low_banner(one(**{**soon, "next_at": NOW}), rule, "/warp/"))
+    assert "Nothing follows from it." in words(low_banner(one(**soon, mode=RuleMode.REPORT), rule, "/warp/"))
+    assert low_banner(replace(one(), verdict=one(status=Status.OK).verdict), rule, "/warp/") is None
 
 
 def test_a_ladder_shows_what_was_taken_and_what_comes_next() -> None:
