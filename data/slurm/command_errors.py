@@ -32,10 +32,11 @@ _COMPLAINTS: Final[tuple[tuple[re.Pattern[str], type[SourceError], str], ...]] =
             "set AccountingStorageType in slurm.conf",
         ),
         (
-            r"unable to contact slurm controller|slurmctld.* not respond|connect failure",
+            r"unable to contact slurm controller|slurmctld.* not respond|connect failure|zero bytes were|in standby mode",
             SourceUnreachable,
             "see whether slurmctld runs: scontrol ping",
         ),
+        (r"incompatible versions of client", SourceUnreachable, "install Slurm's commands in slurmctld's own release"),
         (r"authentication|credential|munge", SourceDenied, _CREDENTIAL_HINT),
         (r"permission denied|access denied|not have privilege|not permitted", SourceDenied, _DENIED_HINT),
         (

@@ -116,6 +116,8 @@ def test_half_a_row_is_counted_and_the_others_kept(install: Install) -> None:
             SourceUnreachable,
             "scontrol ping",
         ),
+        ("slurm_load_jobs error: Zero Bytes were transmitted or received", SourceUnreachable, "scontrol ping"),
+        ("slurm_load_jobs error: Incompatible versions of client and server code", SourceUnreachable, "release"),
         ("slurm_load_node: Access/permission denied", SourceDenied, "PrivateData"),
         ("error: Munge encode failed: Failed to access socket", SourceDenied, "munge"),
         ("slurm_load_jobs error: Protocol authentication error", SourceDenied, "munge"),

@@ -246,6 +246,8 @@ def test_a_broken_row_is_named_and_the_others_are_kept() -> None:
         ({"errors": [{"error_number": 2002, "error": "Access/permission denied"}]}, SourceDenied),
         ({"errors": [{"error": "Unable to connect to database"}]}, SourceUnreachable),
         ({"errors": [{"error": "Unable to contact slurm controller (connect failure)"}]}, SourceUnreachable),
+        ({"errors": [{"error_number": 5005, "error": "Zero Bytes were transmitted or received"}]}, SourceUnreachable),
+        ({"errors": [{"error": "Slurm backup controller in standby mode"}]}, SourceUnreachable),
         ({"errors": [{"error": "Socket timed out on send/recv operation"}]}, SourceTimeout),
         ({"errors": [{"error_number": -1, "error": "Unspecified error"}]}, SourceError),
         ({"errors": ["a word"]}, SourceError),
