@@ -32,7 +32,8 @@ _COMPLAINTS: Final[tuple[tuple[re.Pattern[str], type[SourceError], str], ...]] =
             "set AccountingStorageType in slurm.conf",
         ),
         (
-            r"unable to contact slurm controller|slurmctld.* not respond|connect failure|zero bytes were|in standby mode",
+            r"unable to contact slurm controller|slurmctld.* not respond|connect failure|zero bytes were|"
+            r"in standby mode",
             SourceUnreachable,
             "see whether slurmctld runs: scontrol ping",
         ),
