@@ -205,6 +205,14 @@ def _table(answer: ListAnswer) -> Component:
     return data_table(COLUMNS[show], rows, caption=caption, order=answer.asked.order, store="jobs-sort")
 
 
+def _set_to(answer: ListAnswer) -> str:
+    """ "state “Failed” and text “train”"."""
+    set_ = {key: value[:40] for key, value in answer.chosen.items() if value}
+    words = [f"state “{state_word(set_.pop('state'))}”"] if "state" in set_ else []
+    words += [f"{'text' if key == 'q' else key} “{value}”" for key, value in set_.items()]
+    return " and ".join(words)
+
+
 def _empty(answer: ListAnswer) -> Component:
     show = answer.asked.show
     down = [
@@ -220,8 +228,8 @@ def _empty(answer: ListAnswer) -> Component:
         )
     if any(answer.chosen.values()):
         clear = html.Button("Clear all filters", type="button", className="fw-button", **{"data-clear-jobs": "1"})
-        set_to = ", ".join(f"{key} “{value[:40]}”" for key, value in answer.chosen.items() if value)
-        return panel_state("empty", "none", "No job matches", [f"No {_SHOWN[show]} job has {set_to}."], [clear])
+        said = f"No {_SHOWN[show]} job has {_set_to(answer)}."
+        return panel_state("empty", "none", "No job matches", [said], [clear])
     title = {Show.RUNNING: "No job is running", Show.PENDING: "No job is waiting", Show.FINISHED: "No job ended"}[show]
     whom = "on this cluster" if answer.is_staff else "among those that you may see"
     return panel_state("empty", "none", title, [f"There is none {whom} at this time."])

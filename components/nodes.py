@@ -13,6 +13,7 @@ from components.elements import (
     ANY,
     Choice,
     clear_all,
+    icon,
     panel_state,
     select_filter,
     short_model,
@@ -75,7 +76,7 @@ def nodes_page(found: NodesAnswer, view: str, *, refresh_seconds: float) -> Comp
     """The whole page with its first data."""
     parts = nodes_parts(found)
     head = [html.H1("Nodes"), html.Span(parts.head, id="nodes-head", className="fw-note"), _filters(found)]
-    csv = html.Button("CSV", type="button", className="fw-button fw-small-button", **{"data-csv": "nodes-table"})
+    csv = html.Button([icon("download"), "CSV"], type="button", className="fw-button", **{"data-csv": "nodes-table"})
     controls = html.Div([switch("nodes-view", "Show as", VIEWS, view), csv], className="fw-panel-right")
     panel_head = html.Div(
         [html.H2("All nodes"), html.Span(_legend(), className="fw-note fw-wide-only"), controls],
@@ -116,8 +117,8 @@ def _head(found: NodesAnswer) -> str:
 
 
 def _legend() -> list[Any]:
-    words = (("fw-s7", "busy"), ("fw-idle", "held, idle"), ("fw-free", "free"), ("fw-drained", "drained"),
-             ("fw-down", "down"), ("fw-unmeasured", "not measured"))  # fmt: skip
+    words = (("fw-s7", "Busy"), ("fw-idle", "Held, idle"), ("fw-free", "Free"), ("fw-drained", "Drained"),
+             ("fw-down", "Down"), ("fw-unmeasured", "Not measured"))  # fmt: skip
     return [
         html.Span([html.Span(className=f"fw-cell fw-swatch {name}"), word], className="fw-key") for name, word in words
     ]
@@ -135,8 +136,10 @@ def _instead(found: NodesAnswer) -> list[Component]:
         return []
     if found.view.list.total:
         clear = html.Button("Clear all filters", type="button", className="fw-button", **{"data-clear-nodes": "1"})
-        set_ = ", ".join(f"{key} “{value[:40]}”" for key, value in found.chosen.items() if value)
-        text = f"None of {count(found.view.list.total, 'node')} fits {set_}."
+        words = {"name" if key == "q" else key: value for key, value in found.chosen.items() if value}
+        words |= {"state": bucket_word(words["state"])} if "state" in words else {}
+        set_ = " and ".join(f"{key} “{value[:40]}”" for key, value in words.items())
+        text = f"None of {count(found.view.list.total, 'node')} has {set_}."
         return [panel_state("empty", "", "No node matches", [text], [clear])]
     failing = worst_source(found.view.snapshot.sources)
     if failing is None or failing.name != "slurm":

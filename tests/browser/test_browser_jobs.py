@@ -159,8 +159,9 @@ def test_sort_filter_and_list_live_in_the_address_and_come_back(web: Web, look: 
 
 def test_no_match_says_what_was_asked_and_clears_it(web: Web, look: Look) -> None:
     show(web, *cluster())
-    page = look().open(web.url + "jobs?q=nothing-has-this", ".fw-state")
-    expect(page.locator(".fw-state")).to_contain_text("nothing-has-this")
+    page = look().open(web.url + "jobs?q=nothing-has-this&state=OUT_OF_MEMORY", ".fw-state")
+    said = "No running job has state “Out of memory” and text “nothing-has-this”."
+    expect(page.locator(".fw-state")).to_contain_text(said)
     page.click(".fw-state [data-clear-jobs]")
     expect(page.locator(".fw-table tbody tr")).to_have_count(2)
 

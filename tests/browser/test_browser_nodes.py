@@ -181,7 +181,7 @@ def test_filters_live_in_the_address_and_come_back(web: Web, look: Look) -> None
 def test_no_match_names_the_filters_and_clears_them(web: Web, look: Look) -> None:
     show(web, whole())
     page = look().open(web.url + "nodes?q=zzz", ".fw-state")
-    expect(page.locator("#nodes-instead")).to_contain_text("None of 5 nodes fits q “zzz”")
+    expect(page.locator("#nodes-instead")).to_contain_text("None of 5 nodes has name “zzz”")
     page.click("#nodes-instead [data-clear-nodes]")
     expect(page.locator(".fw-grid .ag-center-cols-container .ag-row")).to_have_count(5)
 
