@@ -9,7 +9,7 @@ from typing import Any
 from chat.characters import begun, whole
 from chat.model import Usage
 from chat.stream_calls import CallPieces, WantedCall
-from chat.stream_leaks import leaked_calls
+from chat.stream_leaks import calls_at_end, leaked_calls
 from chat.stream_text import ShownText, answer_in
 
 MOST_TEXT = 100_000  # characters: some fifty pages
@@ -67,8 +67,9 @@ class Gathered:
 
     @property
     def answer(self) -> str:
-        """The text once it is whole: thinking that came without its first tag can only be told then."""
-        return answer_in(self.text)
+        """The text once it is whole: thinking that came without its first tag, and calls behind prose, can only be told
+        then."""
+        return answer_in(calls_at_end(self.text, self.tools)[0])
 
     @property
     def is_too_long(self) -> bool:
@@ -89,7 +90,7 @@ class Gathered:
     @property
     def leaked(self) -> tuple[WantedCall, ...]:
         """Calls that came as text."""
-        return leaked_calls(self.shown.rest(), self.tools)
+        return leaked_calls(self.shown.rest(), self.tools) or calls_at_end(self.text, self.tools)[1]
 
     def _count(self, usage: object) -> None:
         if isinstance(usage, dict):

@@ -16,6 +16,9 @@ CALL_MARKS: Final = ("<tool_call>", "<|tool_call|>", "<|python_tag|>", "[TOOL_CA
 _MARKS: Final = re.compile(
     r"</?tool_call>|<\|(?:tool_call|python_tag|eom_id|eot_id)\|>|\[TOOL_CALLS\]|^```(?:json)?|```$|(?<=\});(?=\s*\{)"
 )
+_LONGEST_TAIL: Final = 10_000  # characters
+_MOST_TRIED: Final = 50
+_BLOCK: Final = re.compile(r"^\s*(?=```|[\[{])", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"\s*<function=([^>\s]+)>(.*?)(?:</function>|\Z)\s*", re.DOTALL)
 _PARAMETER: Final = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
 
@@ -34,6 +37,16 @@ def leaked_calls(text: str, tools: Collection[str] = ()) -> tuple[WantedCall, ..
         return ()
     calls = [_call(place, row, tools) for place, row in enumerate(rows[:MOST_CALLS])]
     return tuple(call for call in calls if call is not None)
+
+
+def calls_at_end(text: str, tools: Collection[str]) -> tuple[str, tuple[WantedCall, ...]]:
+    """A text whose last lines are calls of the `tools`, in two: what comes before them, and the calls."""
+    begun = _BLOCK.finditer(text, max(0, len(text) - _LONGEST_TAIL)) if tools else iter(())
+    for match in islice(begun, _MOST_TRIED):
+        calls = leaked_calls(text[match.start() :], tools)
+        if calls and all(call.name in tools for call in calls):
+            return text[: match.start()].rstrip(), calls
+    return text, ()
 
 
 def _functions(text: str) -> Iterable[WantedCall]:

@@ -118,6 +118,19 @@ def test_an_answer_in_json_is_a_call_where_it_names_a_tool(text: str, calls: lis
     assert shown == ("" if calls else text)
 
 
+@pytest.mark.parametrize("name", ["get_time", "get_job"])
+@pytest.mark.parametrize(
+    "form", ['{{"name": "{}", "arguments": {{}}}}', '```json\n{{"name": "{}", "arguments": {{}}}}\n```']
+)
+def test_a_call_behind_prose_is_one_where_it_names_a_tool(form: str, name: str) -> None:
+    # Small models announce a call in words and then write it; of any other name it is part of the answer.
+    text = f"Let me look.\n\n{form.format(name)}"
+    _, found = gathered(delta(text))
+    is_tool = name in TOOLS
+    assert [call.name for call in found.leaked] == ([name] if is_tool else [])
+    assert found.answer == ("Let me look." if is_tool else text)
+
+
 @pytest.mark.parametrize(
     ("chunks", "text"),
     [
