@@ -92,7 +92,7 @@ _ROWS: tuple[tuple[str, GpuModel], ...] = (
     (r"l40(?!\d)", _row("L40", 48, (100, 300), weak_fp64=True)),
     (r"(?<![a-z])l4(?!\d)", _row("L4", 24, (35, 72), weak_fp64=True)),
     (
-        r"rtx.?pro.?6000",
+        r"rtx.?pro.?(?:server.?)?6000",
         _row("RTX PRO 6000", 96, (90, 600), pcie=64, weak_fp64=True, slices=4, profiles="1g.24gb 2g.48gb 4g.96gb"),
     ),
     (r"v100.*32", _row("V100 32GB", 32, (60, 300), nvlink=150, pcie=16)),

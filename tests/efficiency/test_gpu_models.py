@@ -35,6 +35,7 @@ from data.gpu_models import gpu_model, slices_of_profile
         ("Tesla T4", "T4"),
         ("nvidia_geforce_rtx_2080_ti", "RTX 2080"),
         ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX PRO 6000"),
+        ("rtxproserver6000", "RTX PRO 6000"),
         ("AMD Instinct MI300X OAM", "MI300X"),
     ],
 )
