@@ -1,7 +1,8 @@
 """Fold a job's steps into what the whole job used.
 
 The names of slurmdb's JSON are a trap: a step's tres.requested holds what its tasks *used* (TRESUsageIn), and
-tres.consumed what they wrote (TRESUsageOut). Step memory is bytes there, job memory MiB.
+tres.consumed what they wrote (TRESUsageOut). Step memory is bytes there, job memory MiB, CPU time milliseconds.
+Some sites' 25.05 has a TotalCPU of 0 in every step: then the CPU time of TRESUsageInTot counts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from data.model import JobUsage
-from data.slurm.scalars import count, is_blank, memory_bytes, number
+from data.slurm.scalars import count, duration_seconds, is_blank, memory_bytes, number
 from data.slurm.tres import objects, tres_items, tres_list
 
 _MOST_PLAUSIBLE = 1.0
@@ -60,7 +61,7 @@ def step_of_json(step: Mapping[str, Any]) -> StepUsage:
     tasks = count((step.get("tasks") or {}).get("count")) or 1
     time = step.get("time") or {}
     return StepUsage(
-        cpu_seconds=_json_seconds(time.get("total")),
+        cpu_seconds=_json_seconds(time.get("total")) or total.get("cpu", 0) / 1000 or None,
         memory_bytes=total.get("mem") or largest.get("mem", 0) * tasks or None,
         max_rss_bytes=largest.get("mem") or None,
         gpu_percent=_of_all_tasks(total, average, "gres/gpuutil", tasks),
@@ -85,7 +86,7 @@ def step_of_text(
     totals, averages = _text_counts(total), _text_counts(average)
     largest = memory_bytes(max_rss, bare_unit=1)
     return StepUsage(
-        cpu_seconds=cpu_seconds,
+        cpu_seconds=cpu_seconds or _text_cpu_seconds(total),
         memory_bytes=_whole(totals.get("mem")) or (largest or 0) * task_count or None,
         max_rss_bytes=largest or None,
         gpu_percent=_of_all_tasks(totals, averages, "gres/gpuutil", task_count),
@@ -129,6 +130,11 @@ def _text_counts(value: str | None) -> dict[str, float]:
         return {}
     pairs = ((name, amount) for name, amount in tres_items(value) if name in ("mem", "gres/gpuutil", "gres/gpumem"))
     return {name: found for name, amount in pairs if (found := memory_bytes(amount, bare_unit=1)) is not None}
+
+
+def _text_cpu_seconds(total: str | None) -> float | None:
+    amounts = dict(tres_items(total)) if total and not is_blank(total) else {}
+    return duration_seconds(amounts["cpu"]) if ":" in amounts.get("cpu", "") else None
 
 
 def _json_seconds(value: object) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 from data.model import ExitCode
 from data.slurm import records_json, records_text
 from data.slurm.gres import gres
+from data.slurm.hosts import hostlist
 from data.slurm.job_states import exit_code, job_state
 from data.slurm.scalars import memory_bytes
 from data.slurm.states import node_state
@@ -64,6 +65,10 @@ def test_the_wait_status_that_v0_0_39_wraps(status: int | None, expected: ExitCo
 def test_slurms_mark_of_nothing_is_no_amount_of_memory(amount: str) -> None:
     assert memory_bytes(amount, bare_unit=1) is None
     assert tres_string(f"cpu=8,mem={amount}").memory_bytes is None
+
+
+def test_a_host_list_keeps_slurms_order() -> None:
+    assert hostlist("b1n1,b2n[05,02]x,b4n[09-10]") == ("b1n1", "b2n05x", "b2n02x", "b4n09", "b4n10")
 
 
 def test_a_gres_without_a_count_has_as_many_as_its_indices() -> None:

@@ -189,6 +189,12 @@ def test_steps_fold_into_the_usage_of_the_job() -> None:
     assert job.is_batch is True
 
 
+def test_cpu_time_is_that_of_the_tasks_where_the_total_is_zero() -> None:
+    used = {"total": [usage("", 504_000, "cpu")]}
+    job = finished(steps=[step(used=used, time={"elapsed": 100, "total": {"seconds": 0, "microseconds": 0}})])
+    assert job.usage.cpu_seconds == 504
+
+
 @pytest.mark.parametrize("percent", [0, 18446744073709551614, 900])
 def test_gpu_use_of_zero_or_beyond_reason_is_not_measured(percent: int) -> None:
     assert finished(steps=[step(used={"total": [usage("gpuutil", percent)]})]).usage.gpu_utilization is None

@@ -274,6 +274,11 @@ def test_step_rows_fold_into_their_job() -> None:
     assert found.is_batch is True
 
 
+def test_cpu_time_is_that_of_the_tasks_where_total_cpu_is_zero() -> None:
+    (found,) = sacct(row("7"), row("7.0", TotalCPU="00:00:00", TRESUsageInTot="cpu=1-00:08:24,mem=1G"))
+    assert found.usage.cpu_seconds == 86400 + 504
+
+
 def test_rows_without_steps_measured_nothing() -> None:
     (found,) = sacct(row("7", TotalCPU="00:00:00"))
     assert found.usage == JobUsage()
