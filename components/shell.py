@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dash_bootstrap_components as dbc
 from dash import dcc, html
@@ -15,7 +15,9 @@ from components.sources_banner import worst_source
 from data.model import ClusterSnapshot, SourceCondition, SourceState, Viewer
 from data.words import number
 from policy.model import Status
-from policy.queries import VerdictList
+
+if TYPE_CHECKING:
+    from policy.queries import VerdictList
 
 OLD_AFTER_SECONDS = 180
 PLACES = 5

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dash import ClientsideFunction, Dash, Input, Output
 
 from components.shell import low_count
 from pages._request import backing, viewer
-from policy.queries import VerdictList
+
+if TYPE_CHECKING:
+    from policy.queries import VerdictList
 
 
 def connect_frame(app: Dash) -> None:

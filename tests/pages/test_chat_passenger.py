@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ import requests
 from pages._chat_routes import HEADER, HEADER_VALUE
 from tests.services import passenger
 
-NAME = "fwchat"
+NAME = f"fwchat{os.getpid()}"
 APP = """
 import os
 os.environ["FULLWARP_CACHE__DIRECTORY"] = {cache!r}
