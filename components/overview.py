@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from components.attention import attention_panel
+from components.attention import AttentionRow, attention_panel
 from components.compare import compare_panel
 from components.day_panel import day_panel
 from components.elements import Choice, clear_all, select_filter, short_model
@@ -92,7 +92,7 @@ def overview_parts(found: OverviewAnswer) -> Parts:
         instead=nothing_to_draw(snapshot),
         map=map_payload(snapshot, found.shown, found.racks, _statuses(found), is_judging=found.is_judging),
         attention=[
-            attention_panel(attention_rows(overview.attention, found.now_href, found.at, low=_low(found))),
+            attention_panel(_attention(found)),
             html.Div(queue_panel(overview.totals.by_partition), className="fw-wall-only"),
         ],
         day=_day(found),
@@ -130,6 +130,11 @@ def overview_page(
 
 def _statuses(found: OverviewAnswer) -> dict[int, str]:
     return {one.job.job_id: one.status.value for one in found.judged}
+
+
+def _attention(found: OverviewAnswer) -> Sequence[AttentionRow]:
+    shown = found.overview
+    return attention_rows(shown.attention, found.now_href, found.at, low=_low(found), picture=shown.snapshot)
 
 
 def _low(found: OverviewAnswer) -> list[JobVerdict]:

@@ -14,9 +14,9 @@ from components.overview_kpis import overview_kpis
 from components.shell import NavEntry, as_of, shell, source_count
 from components.sources_banner import ignored_banner, past_banner, sources_banner
 from data.attention import Attention, Severity, attention
-from data.model import Device, GpuState, Role, SourceCondition, Viewer
+from data.model import Device, GpuState, NodeState, Role, SourceCondition, Viewer
 from data.totals import totals
-from tests.components.snapshots import NOON, gpu, node, snapshot, source, values
+from tests.components.snapshots import NOON, gpu, job, node, snapshot, source, values
 
 
 def words(component: Any) -> str:
@@ -130,6 +130,23 @@ def test_of_a_flood_of_warnings_the_largest_are_shown_and_nothing_bad_is_left_ou
     assert len(of_class(panel, "fw-line")) == MOST + 1 and "broken" in said
     assert "142 more" in said and "And 50 warnings with fewer GPUs each" in said
     assert "warnings with" not in words(attention_panel([*warnings[:20], bad]))
+
+
+def test_with_the_picture_nothing_is_said_twice() -> None:
+    shown = snapshot(
+        nodes=(
+            node("h001"),
+            node("h009", state=NodeState("DOWN", (), "DOWN*", "down", False), reason="Not responding"),
+        ),
+        gpus=tuple(
+            gpu("h001", place, GpuState.IDLE if place else GpuState.BUSY, 0.0, job_ids=(7,)) for place in range(3)
+        ),
+        jobs=(job(7, user="eve"),),
+    )
+    rows = attention_rows(attention(shown), picture=shown)
+    told = [(row.title, words(row.context), row.amount, row.what) for row in rows]
+    assert ("Job 7: idle", "eve", 2, "of 3 GPUs idle") in told
+    assert ("h009: down*", "Not responding") in [row[:2] for row in told]
 
 
 def test_every_kind_of_attention_of_a_snapshot_has_words() -> None:
