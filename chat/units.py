@@ -131,7 +131,7 @@ _RUN_ON = (  # 2d3h, 1h24m, 5m30s
 _UNITS = (*((re.compile(rf"(?:{form}){_END}", re.I), unit) for form, unit in _WRITTEN), *_RUN_ON)
 _NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}
 _CLAUSE_END = re.compile(
-    r"[,;:.!?()\[\]|\n]|(?<![A-Za-z0-9])\d|(?<![A-Za-z])(?:and|und|et|or|oder|while|but|in|on|for|with)(?![A-Za-z])",
+    r"[,;:.!?()\[\]|\n]|(?<![A-Za-z0-9])\d|(?<![A-Za-z])(?:and|und|et|or|oder|while|but|in|on|for|with|per|pro|par|por)(?![A-Za-z])",
     re.I,
 )
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)

@@ -2,8 +2,9 @@
 
 A figure is traced when a field of a named result has its value (as rounded), its kind of unit and its subject: the
 job, node, user or group, and the period, that the sentence speaks of. Integers up to 10 without a unit are neither
-traced nor marked; names, dates, times and versions are no figures. A share, a difference and a count of parts may
-follow from traced figures of the same sentence; other sums that the model made itself are not traced.
+traced nor marked; names, dates, times, versions and options are no figures. A share, a difference, a quotient and a
+count of parts may follow from traced figures beside it; other sums that the model made itself are not traced. What the
+question asks for as a bound, and what is advised, is neither traced nor marked.
 """
 
 from chat.checker.compare import Checked as Checked

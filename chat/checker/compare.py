@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chat.checker.context import Context, Part
-from chat.checker.derived import derived
-from chat.checker.facts import Fact, facts_of, own_name
-from chat.checker.matching import traced
+from chat.checker.facts import Fact, facts_of, own_names
 from chat.checker.names import Mention, Named, known_names, mentions, together
-from chat.checker.numbers import Written, is_bare_and_small, numbers_in
-from chat.checker.saying import is_of_a_job, said
+from chat.checker.numbers import is_bare_and_small, numbers_in
+from chat.checker.periods import lengths_in, periods_in
+from chat.checker.reader import Reader
 from chat.checker.sentences import Sentence, sentences, silent_spans
-from chat.checker.words import lengths_in, periods_in
+from chat.checker.spoken import spoken_in
+from chat.checker.words import hours_in
 from chat.model import Figure, OnScreen, ToolResult
 
-MOST_STATED = 60  # numbers of one sentence; in a longer one nothing is derived
 MOST_FIGURES = 500  # those that follow in an answer are not looked up: they stay untraced
 
 _GPUS = re.compile(r"(?:number of )?GPUs?(?: count| per job| je Job)?|GPU[- ]?(?:count|Anzahl)", re.I)
 _SHARE_OF_WAITS = re.compile(
-    r"(?<![\d.,])(?:90|10)\s?%(?=[^.;|\n]{0,40}(?:wait|start|longer|within|wart|länger|innerhalb|attend))", re.I
+    r"(?<![\d.,])(?:90|50|10)\s?%(?=[^.;|\n]{0,40}(?:wait|start|longer|within|wart|länger|innerhalb|attend|\s(?:in|en|dans)\s\d))|(?<![\d.,])(?:90|50|10)\s?%(?=[^。|\n]{0,40}(?:启动|开始|等待|開始|待))",
+    re.I,
 )
 
 
@@ -59,39 +59,23 @@ class Grounds:
         context = Context(
             _begun(self, on_screen or OnScreen()) | asked,
             is_named=bool(asked),
-            is_job=is_of_a_job(question),
+            is_job=spoken_in(question).is_job,
+            question=question,
+            hours=hours_in(question),
             owners=frozenset(fact.own[1] for fact in self.facts if fact.own and fact.own[0] == "user"),
+            users={fact.own[1]: fact.names["user"] for fact in self.facts if _is_users_job(fact) and fact.own},
         )
+        on = Reader(self.facts, self.known, text, last, question, numbers_in(question, silent_spans(question)))
         checked: list[Figure] = []
         marked: list[tuple[int, int]] = []
         for sentence in sentences(text):
             part = Part.of(sentence, numbers, [*named, *self._sizes(text, sentence)], periods)
             context.before(text, sentence)
-            found = self._traced(text, part, context, last)
+            found = on.figures(part, context)
             context.after(part, text[sentence.start : sentence.end])
             checked += found
             marked += [] if all(figure.is_traced for figure in found) else [(sentence.start, sentence.end)]
         return Checked(tuple(checked), tuple(marked))
-
-    def _traced(self, text: str, part: Part, context: Context, last: int) -> list[Figure]:
-        """The figures of a sentence before the place `last`, those too that derive from others of it."""
-
-        def look_up(number: Written) -> Figure:
-            if number.start >= last:
-                return Figure(number.start, number.end)
-            return traced(number, self.facts, said(text, part, number, context, self.known))
-
-        found = [look_up(figure) for figure in part.figures]
-        is_long = len(part.figures) + len(part.small) > MOST_STATED
-        if part.sentence.heads or is_long or all(figure.is_traced for figure in found):
-            return found
-        small = [(number, look_up(number)) for number in part.small]
-        stated = sorted([*zip(part.figures, found, strict=True), *small], key=lambda one: one[0].start)
-        return [
-            figure if figure.is_traced else derived(text, place, stated)
-            for place, (number, figure) in enumerate(stated)
-            if not is_bare_and_small(number)
-        ]
 
     def _lengths(self) -> frozenset[float]:
         return frozenset(fact.seconds for fact in self.facts if fact.seconds is not None)
@@ -107,6 +91,10 @@ class Grounds:
         if label not in sizes or not _GPUS.fullmatch(sentence.heads[0][2].strip("*` ")):
             return []
         return [Mention(sentence.heads[0][0], sentence.heads[0][1], "size", frozenset({label}))]
+
+
+def _is_users_job(fact: Fact) -> bool:
+    return fact.own is not None and fact.own[0] == "job" and "user" in fact.names
 
 
 def grounds(results: Sequence[ToolResult], more: Named | None = None) -> Grounds:
@@ -127,13 +115,12 @@ def check(
 
 
 def _begun(on: Grounds, on_screen: OnScreen) -> dict[str, frozenset[str]]:
-    """What an answer speaks of before anything is named: the one thing that the results are of, else what is on
+    """What an answer speaks of before anything is named: what all results are of, one or two, else what is on
     screen."""
-    made: dict[str, frozenset[str]] = {}
-    own: dict[str, set[str]] = {}
-    for kind, name in filter(None, map(own_name, on.results)):
-        own.setdefault(kind, set()).add(name)
-    made |= {kind: frozenset(names) for kind, names in own.items() if len(names) == 1}
+    own: dict[str, set[frozenset[str]]] = {}
+    for kind, names in filter(None, map(own_names, on.results)):
+        own.setdefault(kind, set()).add(names)
+    made = {kind: min(groups) for kind, groups in own.items() if len(groups) == 1}
     made |= {
         kind: frozenset({name})
         for kind, name in (("job", on_screen.job), ("node", on_screen.node), ("user", on_screen.user))

@@ -54,7 +54,8 @@ def day_form(day: str) -> str:
         return re.escape(day)
     name = rf"{_MONTHS[int(month) - 1]}[a-zé]*\.?"
     short = str(int(number))
-    return rf"(?i:{re.escape(day)}|\b{short}(?:\.|st|nd|rd|th)?\s+{name}|{name}\s+{short}(?!\d)|\b{number}\.{month}\.)"
+    plain = rf"{re.escape(day)}|\b{short}(?:\.|st|nd|rd|th)?\s+{name}|{name}\s+{short}(?!\d)|\b{number}\.{month}\."
+    return rf"(?i:{plain}|(?<!\d){int(month)}\s?月\s?{short}\s?[日号])"
 
 
 def weekday_forms(days: Collection[str]) -> Iterator[tuple[frozenset[str], re.Pattern[str]]]:

@@ -5,37 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
+from chat.checker.fact_names import NAME_KEYS, ROW_NAMES, names_of, own_of, seconds_of
+from chat.checker.lines import asked_in
 from chat.checker.numbers import figures_in
-from chat.checker.words import measures_of_key, measures_of_text, periods_in
+from chat.checker.periods import periods_in
+from chat.checker.words import measures_of_key, measures_of_text
 from chat.model import ToolResult
 from chat.units import Kind, Unit, unit_of_key
 
 Names = Mapping[str, frozenset[str]]
 
-# Keys whose values are names, and of which kind of thing; in a row the first one says what the row is of.
-NAME_KEYS = {
-    "job": "job", "job_id": "job", "other_job_id": "job", "device": "device", "node": "node", "user": "user",
-    "account": "account", "partition": "partition", "model": "model", "qos": "qos", "department": "department",
-    "application": "application", "gpus_of_job": "size", "size": "size", "begins_at": "day", "day": "day",
-}  # fmt: skip
-_LISTS = {"jobs": "job", "nodes": "node", "models": "model", "partitions": "partition", "users": "user"}
-_BY_TOOL = {"node": "node", "cluster_status": "partition"}  # a plain `name` is of this kind
-_ROW_NAMES = {"partitions": "partition"}
 # Texts that people wrote: no number in them is a fact.
 _FOREIGN = frozenset({"job_name", "comment", "admin_comment", "reason", "script", "script_lines", "features_requested"})
 _OWN_WORDS = re.compile(r"(?:checks|notes)\.rows\[\d+\]")  # what is said there the product wrote itself
-_PERIOD = ("from_at", "until_at")
+
 DESCRIBED = ("described", "")  # what such facts are of: nothing that has a name
+DIFFERENCE = ("difference", "")  # of two that are compared
+_GENERAL = frozenset({"explain", "site_documents"})  # what holds for all
+_LEFT_OVER = (  # a whole, what is gone of it, a key for the rest, and what the rest is called
+    ("time_limit_seconds", "elapsed_seconds", "left_seconds", frozenset({"left"})),
+    ("cpus", "cpus_allocated", "cpus", frozenset({"free"})),
+    ("memory_bytes", "memory_allocated_bytes", "memory_bytes", frozenset({"free"})),
+)
+_DIFFERENCE = "second_minus_first"
 _DESCRIBED = {
     "gpu_memory_gib": Unit(Kind.BYTES, 2.0**30),
     "memory_gib": Unit(Kind.BYTES, 2.0**30),
     "hours": Unit(Kind.SECONDS, 3600.0),
     "cpus": Unit(Kind.COUNT, noun="cpus"),
 }
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_PAUSE = re.compile(r"[,;:](?!\d)|\.(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +69,35 @@ def facts_of(results: Sequence[ToolResult]) -> list[Fact]:
     return [fact for result in results if result.value is not None for fact in _of_result(result)]
 
 
+def _both_ways(fact: Fact) -> Iterator[Fact]:
+    """A difference is told as more of the one or less of the other."""
+    yield from (replace(fact, own=DIFFERENCE, value=value) for value in (abs(fact.value), -abs(fact.value)))
+
+
+def own_names(result: ToolResult) -> tuple[str, frozenset[str]] | None:
+    """What a whole result is of: one, or two that are compared; None for a list or the cluster."""
+    own = own_name(result)
+    if own is not None or result.value is None:
+        return None if own is None else (own[0], frozenset({own[1]}))
+    two = [own_of(part, result.tool) for part in (result.value.get(key) for key in ("first", "second")) if part]
+    names = [one for one in two if one is not None]
+    advice = result.value.get("advice")
+    if isinstance(advice, Mapping) and isinstance(advice.get("partition"), str):
+        return "partition", frozenset({advice["partition"]})
+    return (names[0][0], frozenset(name for _, name in names)) if len(names) == 2 else None
+
+
 def own_name(result: ToolResult) -> tuple[str, str] | None:
     """What a whole result is of: one job, node, user; None for a list or the cluster."""
-    return None if result.value is None else _own(result.value, result.tool)
+    return None if result.value is None else own_of(result.value, result.tool)
 
 
 def _of_result(result: ToolResult) -> Iterator[Fact]:
     assert result.value is not None
-    asked = _names({key: value for key, value in result.arguments.items() if value}, result.tool)
+    asked = names_of({key: value for key, value in result.arguments.items() if value}, result.tool)
     own = own_name(result) or next(((kind, min(names)) for kind, names in asked.items()), None)
-    start = _Place(result.call_id, own=own, names=asked, seconds=_seconds(result.value, None))
+    own = DESCRIBED if result.tool in _GENERAL else own
+    start = _Place(result.call_id, own=own, names=asked, seconds=seconds_of(result.value, None))
     yield from _walk(result.value, start, result.tool)
     yield from _described(result)
 
@@ -103,16 +123,19 @@ def _walk(value: Any, place: _Place, tool: str) -> Iterator[Fact]:
     elif isinstance(value, bool) or value is None:
         return
     elif isinstance(value, int | float):
-        yield _fact(float(value), place)
+        fact = _fact(float(value), place)
+        yield from _both_ways(fact) if _DIFFERENCE in place.path else (fact,)
+    elif isinstance(value, str) and "#SBATCH " in value:
+        yield from (_asked(number, unit, place) for number, unit in asked_in(value))
     elif isinstance(value, str) and " " in value:  # a sentence; one word is a name, a time or a version
         yield from _facts_in_text(value, place)
 
 
 def _walk_row(row: Mapping[str, Any], place: _Place, tool: str) -> Iterator[Fact]:
     holder = re.findall(r"(\w+)\.rows\[", place.path)
-    own = _own(row, tool)
-    if own is None and holder and holder[-1] in _ROW_NAMES and isinstance(row.get("name"), str):
-        own = (_ROW_NAMES[holder[-1]], row["name"])
+    own = own_of(row, tool)
+    if own is None and holder and holder[-1] in ROW_NAMES and isinstance(row.get("name"), str):
+        own = (ROW_NAMES[holder[-1]], row["name"])
     is_of_job = place.own is not None and place.own[0] == "job"
     if own is None and isinstance(row.get("finding"), str) and not is_of_job:  # of many jobs, so of itself
         own = ("finding", row["finding"])
@@ -122,14 +145,25 @@ def _walk_row(row: Mapping[str, Any], place: _Place, tool: str) -> Iterator[Fact
 def _walk_fields(
     fields: Mapping[str, Any], place: _Place, tool: str, own: tuple[str, str] | None = None
 ) -> Iterator[Fact]:
-    own = own or _own(fields, tool)
-    names = {**place.names, **_names(fields, tool), **({own[0]: frozenset({own[1]})} if own else {})}
-    inner_place = replace(place, own=own or place.own, names=names, seconds=_seconds(fields, place.seconds))
+    own = own or own_of(fields, tool)
+    names = {**place.names, **names_of(fields, tool), **({own[0]: frozenset({own[1]})} if own else {})}
+    inner_place = replace(place, own=own or place.own, names=names, seconds=seconds_of(fields, place.seconds))
+    yield from _left_over(fields, inner_place)
     for key, inner in fields.items():
         if _is_foreign(key, place.path) or (key in NAME_KEYS and not isinstance(inner, int | float)):
             continue
         path = f"{place.path}.{key}" if place.path else key
         yield from _walk(inner, replace(inner_place, path=path, key=key), tool)
+
+
+def _left_over(fields: Mapping[str, Any], place: _Place) -> Iterator[Fact]:
+    """What a running job has left of its time limit, and what of a node's cores and memory is free."""
+    for whole, part, key, measures in _LEFT_OVER:
+        first, second = fields.get(whole), fields.get(part)
+        is_over = part == "elapsed_seconds" and fields.get("state") != "RUNNING"
+        if not is_over and isinstance(first, int | float) and isinstance(second, int | float):
+            path = f"{place.path}.{whole}".removeprefix(".")
+            yield replace(_fact(first - second, replace(place, path=path, key=key)), measures=measures)
 
 
 def _is_foreign(key: str, path: str) -> bool:
@@ -146,60 +180,20 @@ def _fact(value: float, place: _Place) -> Fact:
     )
 
 
+def _asked(number: float, unit: Unit, place: _Place) -> Fact:
+    return Fact(place.call_id, place.path, number, unit, place.own, place.names, place.seconds, frozenset())
+
+
 def _facts_in_text(text: str, place: _Place) -> Iterator[Fact]:
     """Numbers in a sentence that the product itself wrote, such as the evidence of a finding."""
     periods = list(periods_in(text))
     seconds = periods[0][2] if periods else place.seconds
-    for figure in figures_in(text, [(start, end) for start, end, _ in periods]):
-        clause = text[max(0, text.rfind(",", 0, figure.start)) : figure.end]
+    for figure in figures_in(text, [(start, end) for start, end, _ in periods], is_exact=True):
+        begin = max(match.end() for match in _PAUSE.finditer(f", {text}", 0, figure.start + 2)) - 2
+        end = next((match.start() for match in _PAUSE.finditer(text, figure.end)), len(text))
+        clause = text[max(0, begin) : end]
         unit = None if figure.unit is None else replace(figure.unit, factor=1.0)
         yield Fact(
             place.call_id, place.path, figure.readings[0].value, unit, place.own, place.names, seconds,
             measures_of_text(clause),
         )  # fmt: skip
-
-
-def _own(fields: Mapping[str, Any], tool: str) -> tuple[str, str] | None:
-    """The first name among the fields."""
-    for key, value in fields.items():
-        if key in NAME_KEYS and isinstance(value, str) and value:
-            return NAME_KEYS[key], _day(value) if NAME_KEYS[key] == "day" else value
-        if key == "name" and tool in _BY_TOOL and isinstance(value, str):
-            return _BY_TOOL[tool], value
-    return None
-
-
-def _names(fields: Mapping[str, Any], tool: str) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for key, value in fields.items():
-        kind = NAME_KEYS.get(key) or _LISTS.get(key) or (_BY_TOOL.get(tool) if key == "name" else None)
-        texts = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
-        names = frozenset(_day(text) if kind == "day" else text for text in texts if isinstance(text, str) and text)
-        if kind and names:
-            found[kind] = found.get(kind, frozenset()) | names
-    return found
-
-
-def _day(text: str) -> str:
-    """The date in a time or in a day told with its weekday."""
-    found = _DATE.search(text)
-    return found[0] if found else text[:10]
-
-
-def _seconds(fields: Mapping[str, Any], above: float | None) -> float | None:
-    """The length of the time that fields are of: from and until, or a window."""
-    window = fields.get("window_seconds")
-    if isinstance(window, int | float):
-        return float(window)
-    times = [fields.get(key) for key in _PERIOD]
-    if not all(isinstance(time, str) for time in times):
-        return above
-    try:
-        first, last = (datetime.fromisoformat(str(time)) for time in times)
-    except ValueError:
-        return above
-    return (last - first).total_seconds()
-
-
-def is_ratio(fact: Fact) -> bool:
-    return fact.unit is not None and fact.unit.kind is Kind.RATIO

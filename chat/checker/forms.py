@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from chat.checker.days import day_form, weekday_forms
 
 # Names that are words, too: they count only beside the word for their kind, or marked as code or bold.
 _WORDS = frozenset(
-    {"gpu", "cpu", "all", "normal", "long", "short", "debug", "test", "main", "idle", "free", "default", "high", "low"}
+    {
+        "gpu",
+        "cpu",
+        "all",
+        "normal",
+        "long",
+        "short",
+        "debug",
+        "test",
+        "main",
+        "idle",
+        "free",
+        "default",
+        "high",
+        "low",
+        "interactive",
+    }
 )
 KIND_WORDS = {
     "partition": r"partitions?|partitionen|partici[oó]n|partizione",
@@ -30,13 +46,22 @@ def forms(known: Mapping[str, frozenset[str]], text: str) -> Iterable[tuple[str,
             yield kind, frozenset({name}), re.compile(_form(kind, name))
     for same, form in weekday_forms(known.get("day", frozenset())):
         yield "day", same, form
+    yield from _arrays(known.get("job", frozenset()), text)
     devices = known.get("device", frozenset())
     for number in {name.rpartition("/")[2] for name in devices}:
         same = frozenset(name for name in devices if name.rpartition("/")[2] == number)
         yield "device", same, re.compile(rf"(?<![\w-])GPU\s?#?{re.escape(number)}(?![\w.,]*\s?(?:%|GPU)|\w)")
     for short in {match[0] for name in known.get("model", ()) for match in _MODEL.finditer(name)}:
         same = frozenset(name for name in known["model"] if short in name)
-        yield "model", same, re.compile(rf"(?<![\w-]){re.escape(short)}(?!\w)")
+        yield "model", same, re.compile(rf"(?<![\w-]){re.escape(short)}s?(?!\w)")
+
+
+def _arrays(jobs: frozenset[str], text: str) -> Iterator[tuple[str, frozenset[str], re.Pattern[str]]]:
+    """Tasks of an array and parts of a job are called by the number in front, too: 48252064 for 48252064_[7-11%1]."""
+    for base in {re.split(r"[_+]", name)[0] for name in jobs if "_" in name or "+" in name}:
+        if base in text:
+            same = frozenset(name for name in jobs if re.split(r"[_+]", name)[0] == base)
+            yield "job", same | {base}, re.compile(rf"(?<![\w.,-]){re.escape(base)}(?![\w+]|[.,]\d)")
 
 
 def _form(kind: str, name: str) -> str:
@@ -52,12 +77,13 @@ def _form(kind: str, name: str) -> str:
         word = KIND_WORDS.get(kind, kind)
         marked = rf"(?<=[`*\"']){re.escape(name)}(?=[`*\"'])|(?<=\| ){re.escape(name)}(?= \|)"
         labelled = (
-            rf"|{plain}(?=[*_]*(?::|\s\(|\s(?:with|at|mit|bei|avec|con)\s)[*_\s]*[~≈]?\d)"
+            rf"|{plain}(?=[*_]*(?::|\s\(|\s[—–]|\s(?:with|at|mit|bei|avec|con)\s)[*_\s]*[~≈]?\d)"
             if kind in ("partition", "account")
             else ""
         )
         named = rf"(?:(?i:{word})\s+[`*\"']*){re.escape(name)}(?![\w-])|{plain}(?=[`*\"']*\s+(?i:{word}))"
-        return rf"{marked}{labelled}|{named}"
+        asked = rf"|(?<=\b(?:in|on|of) ){re.escape(name)}(?=[?!.,;:)]|$|\s\d)" if kind == "partition" else ""
+        return rf"{marked}{labelled}{asked}|{named}"
     return plain
 
 
@@ -67,9 +93,10 @@ def _size_form(size: str) -> str:
             r"(?i:\b(?:all|overall|every)\b)" if size == "all" else r"(?i:CPU[- ]only|without (?:a )?GPUs?|ohne GPUs?)"
         )
     if size.startswith(">"):
-        return rf"(?i:(?:more than|over|above|>|mehr als|plus de|más de)\s?{size[1:]}(?!\d))"
+        over = r"more than|over|above|>|mehr als|plus de|más de|più di|超过"
+        return rf"(?i:(?:{over})\s?{size[1:]}(?!\d)|(?<!\d){size[1:]}\s?GPU\s?を超える)"
     first, _, last = size.partition("-")
     if last:
         return rf"(?<![\d.,]){first}\s?(?:[-–]|to|bis|à|a)\s?{last}(?![\d.,]\d)"
-    alone = r"单个?|one|single|ein\w*|une?|un" if first == "1" else re.escape(first)
-    return rf"(?i:(?<![\d.,-])(?:{first}|{alone})[ -]GPUs?)"
+    alone = r"单个?|one|single|ein\w*|un[aeo]?" if first == "1" else re.escape(first)
+    return rf"(?i:(?<![\d.,-])(?:{first}|{alone})(?:\s(?:sol[ao]|seule?|einzigen?|single|única?))?[ -]GPUs?)"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from chat.checker.facts import DESCRIBED, Fact
+from chat.checker.facts import DESCRIBED, DIFFERENCE, Fact
 from chat.checker.names import Named
 from chat.checker.numbers import Written
-from chat.checker.words import is_same_length, is_spoken_of, measures_for
+from chat.checker.periods import is_same_length
+from chat.checker.words import is_spoken_of, measures_for
 from chat.model import Figure
 from chat.units import Kind, Unit
 
@@ -29,6 +32,7 @@ class Said:
     seconds: Sequence[float]
     is_carried: bool  # the period is that of a sentence before
     is_each: bool  # a count that several things share: each with 16 GPUs
+    is_first: bool  # nobody is named, but the worst or the most of something
     is_job: bool  # it speaks of a job; a user who is named may say whose
 
 
@@ -39,7 +43,7 @@ def traced(figure: Written, facts: Sequence[Fact], said: Said) -> Figure:
         for fact in facts
         if _has_value(figure, fact, unit) and _is_subject(fact, said) and _fits(fact, said)
     )
-    fact = next(fits, None) or (_shared(figure, facts, said) if said.is_each else None)
+    fact = next(fits, None) or (_shared(figure, facts, said) if said.is_each else None) or _of_all(figure, facts, said)
     return Figure(figure.start, figure.end, fact.call_id if fact else "", fact.path if fact else "")
 
 
@@ -56,14 +60,43 @@ def _shared(figure: Written, facts: Sequence[Fact], said: Said) -> Fact | None:
     return next((fact for fact, kind in zip(same, kinds, strict=True) if kinds.count(kind) > 1), None)
 
 
+def _of_all(figure: Written, facts: Sequence[Fact], said: Said) -> Fact | None:
+    """What most devices of a job or node have in common is said of that job or node, too."""
+    if "device" in said.names:
+        return None
+    devices = [fact for fact in facts if fact.own is not None and fact.own[0] == "device" and _has_names(fact, said)]
+    fitting = [fact for fact in devices if any(_has_value(figure, fact, unit) for unit in said.units)]
+    for key, fact in {_key(fact): fact for fact in fitting}.items():
+        is_common = 2 * sum(_key(one) == key for one in fitting) >= sum(_key(one) == key for one in devices)
+        if is_common and _fits(fact, said) and any(_is_subject(one, said) for one in _of_holders(fact)):
+            return fact
+    return None
+
+
+def _key(fact: Fact) -> tuple[str, str]:
+    return fact.call_id, _plain(fact.path)
+
+
+@lru_cache(maxsize=4096)
+def _plain(path: str) -> str:
+    """A path without the place of the device among the rows."""
+    return re.sub(r"\[\d+\]", "", path, count=1)
+
+
+def _of_holders(fact: Fact) -> list[Fact]:
+    kinds = [kind for kind in ("job", "node") if len(fact.names.get(kind, ())) == 1]
+    return [replace(fact, own=(kind, min(fact.names[kind]))) for kind in kinds]
+
+
 def _has_value(figure: Written, fact: Fact, unit: Unit | None) -> bool:
-    if not _is_kind(figure, fact, unit):
+    if not is_same_kind(figure, fact, unit):
         return False
     factor = 1.0 if figure.unit is not None or unit is None else unit.factor
     return any(reading.times(factor).is_of(fact.value) for reading in figure.readings)
 
 
-def _is_kind(figure: Written, fact: Fact, unit: Unit | None) -> bool:
+def is_same_kind(figure: Written, fact: Fact, unit: Unit | None) -> bool:
+    """Whether a figure that has this unit, or none, can be a fact by what both count or measure."""
     if unit is None:
         is_share = fact.unit is not None and fact.unit.kind is Kind.RATIO and figure.readings[0].half < 0.5
         return is_share or fact.unit is None or fact.unit.kind is Kind.COUNT
@@ -72,21 +105,31 @@ def _is_kind(figure: Written, fact: Fact, unit: Unit | None) -> bool:
     return not unit.noun or not fact.unit.noun or unit.noun == fact.unit.noun
 
 
+def is_said_of(fact: Fact, said: Said, is_of_any: bool = False) -> bool:
+    """Whether a sentence speaks of a fact, whatever its value; `is_of_any`: whomever it is of."""
+    return (is_of_any or _is_subject(fact, said)) and _fits(fact, said)
+
+
 def _is_subject(fact: Fact, said: Said) -> bool:
     """Whether a fact is of what the sentence names: no name of one kind may differ, and what it is of must be named."""
-    for kind, names in said.names.items():
-        if kind in fact.names and not fact.names[kind] & names:
-            return False
-    if fact.own is None or fact.own == ("size", "all"):
+    if not _has_names(fact, said):
+        return False
+    if fact.own is None or (fact.own == ("size", "all") and not said.names.get("size", said.carried.get("size"))):
         is_count = fact.unit is None or fact.unit.kind is Kind.COUNT
         return said.is_whole or (said.is_apart and (is_count or said.has_before))
     kind, name = fact.own
-    if fact.own == DESCRIBED:
+    if said.is_first and kind not in said.carried and fact.path.find("rows[") == fact.path.find("rows[0]"):
+        return True
+    if fact.own in (DESCRIBED, DIFFERENCE):
         return True
     if kind == "job" and said.is_job and "job" not in said.names and "job" not in said.carried:
         users = said.names.get("user", said.carried.get("user", frozenset()))
         return bool(users & fact.names.get("user", frozenset()))
     return name in said.names.get(kind, said.carried.get(kind, frozenset()))
+
+
+def _has_names(fact: Fact, said: Said) -> bool:
+    return all(fact.names[kind] & names for kind, names in said.names.items() if kind in fact.names)
 
 
 def _fits(fact: Fact, said: Said) -> bool:

@@ -14,7 +14,9 @@ from chat.checker.numbers import figures_in
 Named = Mapping[str, frozenset[str]]
 
 _JOB = re.compile(
-    r"(?:jobs?|auftrag|aufträge|tâche|travail|trabajo|task|作业|ジョブ|#)\s*(?:id)?\s*[#:`*]*(\d{3,}(?:_\d+)?)", re.I
+    r"(?:(?:job|auftrag|tâche|travail|trabajo|task|作业|ジョブ|#)\s*(?:id)?\s*[#:`*]*(?=\d{3})|"
+    r"(?:jobs|aufträge|tâches|travaux|trabajos|tasks)\s*[#:`*]*(?=\d{5}))(\d+(?:_\d+)?)",  # the ok jobs 102: a count
+    re.I,
 )
 _LONG = re.compile(r"(?<![\w.,#-])\d{6,18}(?:_\d+)?(?![\w%]|[.,]\d)")
 _NODE = re.compile(r"(?<![\w/.-])[a-z]{1,12}-?\d{2,5}(?![\w/])")

@@ -46,7 +46,11 @@ def directly_behind(text: str, end: int, found: Iterable[Mention]) -> list[Menti
     if first is None:
         return []
     is_bare_day = first.kind == "day" and not text[end : first.start].strip("*_ ")  # 81 % today
-    return [first] if is_bare_day or _BY_A_WORD.fullmatch(text, end, first.start) else []
+    word = _BY_A_WORD.fullmatch(text, end, first.start)
+    is_aside = (
+        word is not None and word[0].rstrip("*_` ").endswith("(") and text[first.end : first.end + 1] not in ")`*,"
+    )
+    return [first] if is_bare_day or (word is not None and not is_aside) else []
 
 
 def _groups(found: Sequence[Mention], places: Sequence[tuple[int, int]]) -> list[list[Mention]]:

@@ -11,6 +11,7 @@ from chat.units import Kind, Unit
 
 SPACES = "\u00a0\u202f\u2009\u2007"
 _SIZES = {"k": 1e3, "thousand": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6, "millions": 1e6}
+_FRACTIONS = {"¼": 0.25, "½": 0.5, "¾": 0.75}
 _SIGNIFICANT = 3
 _LONGEST = 30
 _CUT = (1.0, 60.0)  # whole seconds and minutes may be cut, as the pages do it
@@ -18,13 +19,18 @@ _BEYOND, _NEAR = 0.1, 0.02
 _HEDGES = tuple(
     (re.compile(rf"(?:{words})\s*[*`]*$", re.I), reach)
     for words, reach in (
-        (r"(?<![a-z])(?:over|more than|above|mehr als|gut|über|plus de|más de|oltre)|超过", (0.0, _BEYOND)),
+        (
+            r"(?<![a-z])(?:over|a good|more than|above|mehr als|gut|über|plus de|más de|oltre|"
+            r"exceed\w*|übersteig\w*)|超过",
+            (0.0, _BEYOND),
+        ),
         (
             r"(?<![a-z])(?:under|almost|nearly|less than|below|knapp|fast|unter|presque|moins de|casi|quasi)|近",
             (0.1, 0.0),
         ),
         (
-            r"[~≈]|(?<![a-z])(?:about|around|roughly|approximately|etwa|rund|circa|ca\.|environ|unos|circa)|约",
+            r"[~≈]|(?<![a-z])(?:about|around|roughly|approximately|close to|etwa|rund|ungefähr|circa|ca\.|environ|"
+            r"unos|alrededor de)|[约約]",
             (0.02, 0.02),
         ),
     )
@@ -55,19 +61,20 @@ class Reading:
         return abs(other - self.value) <= self.half * (1 + 1e-9) + _EXACT * abs(other)
 
 
-def readings(match: re.Match[str], unit: Unit | None) -> Iterator[Reading]:
-    """The ways to read a number that was found with the groups sign, digits and size, in the base unit."""
+def readings(match: re.Match[str], unit: Unit | None, *, is_exact: bool = False) -> Iterator[Reading]:
+    """The ways to read a number that was found with the groups sign, digits, fraction and size, in the base unit."""
     size = (match["size"] or "").strip().rstrip(".").lower()
     factor = _SIZES.get(size, 1.0) * (1.0 if unit is None else unit.factor)
     sign = -1.0 if match["sign"] in ("-", "\u2212", "–") and _is_negative(match) else 1.0
+    part = _FRACTIONS.get((match["fraction"] or "").strip(), 0.0)
     if len(match["digits"]) > _LONGEST:
         yield Reading(math.nan, 0.0)  # no number of any result
         return
     for whole, decimals in _parts(match["digits"]):
-        number = float(f"{whole or '0'}.{decimals or '0'}")
+        number = float(f"{whole or '0'}.{decimals or '0'}") + part
         zeros = 0 if decimals else _free_zeros(whole)
-        half = 0.5 * 10.0 ** (zeros - len(decimals)) * factor
-        yield Reading(sign * number * factor, half).loosely(*_leeway(match))
+        half = (0.125 if part else 0.5 * 10.0 ** (zeros - len(decimals))) * factor
+        yield Reading(sign * number * factor, half).loosely(*((0.0, 0.0) if is_exact else _leeway(match)))
         if unit is not None and unit.kind is Kind.SECONDS and unit.factor in _CUT and not decimals:
             yield Reading(sign * number * factor + half, half)
 

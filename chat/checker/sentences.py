@@ -13,6 +13,7 @@ _END = re.compile(r"[.!?…]+[\"')\]*_]*(?=\s|$)|[。\uff01\uff1f]")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:approx|ca|no|nr|vs|e\.g|i\.e|z\.B|bzw|etc|incl|max|min|avg|resp|env|p\.ex|Std|Tsd|Mio))$", re.I
 )
+_SHORT_DATE = re.compile(r"(?<![\d.])\d{1,2}\.\d{1,2}\.[)\]]?$")
 _ORDINAL = re.compile(r"(?<![\d.,])\d{1,2}\.$")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+|\s*#{1,6}\s+|\s*>\s*")
 _REACH = 400  # characters to either side of a figure, in which its clause is looked for
@@ -29,20 +30,33 @@ _LINK = re.compile(
 )
 _TIMES = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?Z?)?|\b\d{1,2}:\d{2}(?::\d{2})?\b"
-    r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d{4}\b|\d{2}\b|(?=\s+[a-zäöü]|[,;)]))|\b\d+-\d{2}:\d{2}:\d{2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}\s?(?:am|pm|Uhr|h\d{2})\b"
+    r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d{4}\b|\d{2}\b|(?=\s+[a-zäöü]|[,;)]))"
+    r"|\b\d+-\d{2}:\d{2}:\d{2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b"
+    r"|\b\d{1,2}\s?(?:am|pm|Uhr|h\d{2})\b|(?<=\bà )\d{1,2}\sh\s\d{2}\b"
 )
 _MONTH = (
     r"(?:jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|march|märz|mars|april?|avril|may|mai|mayo|june?|juin|"
     r"july?|juillet|aug(?:ust)?|août|sept?(?:ember)?|o[ck]t(?:ober)?|octobre|nov(?:ember|embre|iembre)?|"
     r"de[cz](?:ember)?|décembre|diciembre|enero|febrero|marzo|abril|junio|julio|agosto|septiembre|octubre)\.?"
 )
+_WEEKDAY = (
+    r"(?:(?:mon|tues?|wed|thu(?:rs)?|fri|sat|sun)(?:day|nesday|urday)?|(?:diens|donners|frei|sams|sonn|mon)tag|mittwoch|"
+    r"(?:lun|mar|mercre|jeu|vendre|same)di|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo)"
+)
 _DATES = re.compile(
+    rf"\b{_WEEKDAY}\.?,?\s+\d{{1,2}}(?:st|nd|rd|th)?(?=\s*(?:[:,)|—–-]|$))|"
+    rf"\d{{1,2}}\s?月(?:\s?\d{{1,2}}\s?[日号])?|"
     rf"\b(?:(?:\d{{1,2}}\.?\s?(?:[-–]|and|to|till|bis|und|au|et|al|y|e)\s?)?\d{{1,2}}(?:\.|st|nd|rd|th|er)?\s+(?:de\s+)?{_MONTH}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:\s?[-–]\s?\d{{1,2}})?)(?![\w%])(?:,?\s+(?:de\s+)?\d{{4}})?",
     re.I,
 )
+# What is asked of Slurm, and the numbers of many: --cpus-per-task=8, OMP_NUM_THREADS=16, h[001-004], tasks 7-11.
+_ASKED = re.compile(
+    r"(?<![\w-])--[a-z][\w-]*(?:=|\s)\S*\d[^\s,;.)]*|(?<![\w-])-[a-zA-Z]\s?\d+\b|\b[A-Z][A-Z0-9_]{3,}=\d+|\w*\[\d[\d,%–-]*\]"
+    r"|(?i:\b(?:tasks?|index|indices|indizes|tâches|tareas)\s+|任务\s?|タスク\s?)\d+\s?(?:[-–~]|to|bis|à|a)\s?\d+"
+)
 _VERSION = re.compile(
     r"\b\d+\.\d+\.\d+(?:\.\d+)?\b|\b(?:version|CUDA|Slurm|Python|PyTorch|driver|NCCL|cuDNN|TensorFlow|JAX|DCGM|"
-    r"exit code|XID|signal|top|next|Nr\.|No\.|QOS)\s+v?\d+(?:\.\d+)*",
+    r"exit code|XID|signal|top|next|Nr\.|No\.|QOS(?=\s+\d{1,2}(?![\d.,]*\d)))\s+v?\d+(?:\.\d+)*",
     re.I,
 )
 _PERCENTILE = re.compile(
@@ -106,7 +120,7 @@ def _of_line(text: str, start: int, end: int) -> Iterator[Sentence]:
     item = _LIST.match(text, start, end)
     begin = item.end() if item else start
     for match in _END.finditer(text, begin, end):
-        if match[0] == "." and match.end() < end and _goes_on(text, begin, match.end()):
+        if match[0] in (".", ".)", ".]") and match.end() < end and _goes_on(text, begin, match.end()):
             continue
         yield Sentence(begin, match.end(), item is not None)
         begin = match.end() + len(text[match.end() : end]) - len(text[match.end() : end].lstrip())
@@ -116,7 +130,7 @@ def _of_line(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 def _goes_on(text: str, begin: int, end: int) -> bool:
     """Whether a full stop ends no sentence: after an abbreviation, or within a date such as 30. November."""
-    if _ABBREVIATION.search(text, begin, end - 1):
+    if _ABBREVIATION.search(text, begin, end - 1) or _SHORT_DATE.search(text, begin, end):
         return True
     is_ordinal = _ORDINAL.search(text, begin, end) is not None
     return is_ordinal and re.match(rf"\s+(?:{_MONTH}|perzentil)", text[end : end + 20], re.I) is not None
@@ -125,7 +139,9 @@ def _goes_on(text: str, begin: int, end: int) -> bool:
 def silent_spans(text: str) -> list[tuple[int, int]]:
     """Where a number is no figure: code, addresses, dates, times, versions, the numbers of a list."""
     found = [
-        match.span() for form in (_LINK, _TIMES, _DATES, _VERSION, _PERCENTILE, _YEAR) for match in form.finditer(text)
+        match.span()
+        for form in (_LINK, _TIMES, _DATES, _ASKED, _VERSION, _PERCENTILE, _YEAR)
+        for match in form.finditer(text)
     ]
     found += [match.span() for match in _CODE.finditer(text) if not _is_figure(match[0].strip("`* "))]
     return found + [match.span() for match in re.finditer(r"^[ \t]*\d{1,2}[.)](?=\s)", text, re.M)]

@@ -100,6 +100,31 @@ OF_TOOLS = [
     ("source_health", "2 of 52 GPU nodes have no series.", "2 of 62 GPU nodes have no series."),
     ("sbatch_advice", "For 40 GiB and 10 hours, take a100.", "For 80 GiB and 10 hours, take a100."),
 ]
+# A number that claims nothing of the data, and the same words with one that does: the question, the answers.
+CLAIMS = [
+    ("Who wasted more than 700?", "Only hnguyen wasted more than 700.", "Only hnguyen wasted more than 790."),
+    ("Did uweber waste over 300?", "Yes, uweber wasted more than 300.", "No, uweber did not waste more than 300."),
+    ("Did uweber waste 500 GPU-hours?", "No, uweber did not waste 500 GPU-hours.", "Yes, uweber wasted 500 GPU-hours."),
+    ("Is Friday under 80 %?", "Yes, Friday is below 80 %.", "No, Friday is above 80 %."),
+    ("What to do?", "Ask for 16 cores, e.g. `-c 16`.", "Use the 16 idle cores."),
+    ("What to do?", "Raise the batch size to 64.", "Raise the utilization from 64 %."),
+    ("What to do?", "Set --cpus-per-task=24 and OMP_NUM_THREADS=24.", "There are 24 CPUs."),
+    ("What is 100 %?", "100 % would mean that it never rests.", "Utilization was 100 % on Friday."),
+    ("How is uweber?", "uweber has tasks 12-16 left.", "uweber has 16 tasks."),
+]
+# More that is derived, from figures beside it or fields beside theirs.
+FOLLOWS = [
+    ("hnguyen wasted 781.7 GPU-hours, 16.7 % of all waste.", "hnguyen wasted 781.7 GPU-hours, 19.7 % of all waste."),
+    (
+        "hnguyen: 180 jobs, uweber: 21. That is 8.6 times as many.",
+        "hnguyen: 180 jobs, uweber: 21. That is 9.9 times as many.",
+    ),
+    ("Of the 72 nodes 3 are idle (4.2 %).", "Of the 72 nodes 3 are idle (6.2 %)."),
+    (
+        "hnguyen wasted 781.7 GPU-hours, uweber 345.5. The gap is 436.2 GPU-hours.",
+        "hnguyen wasted 781.7 GPU-hours, uweber 345.5. The gap is 463.2 GPU-hours.",
+    ),
+]
 SUMS = [
     "hnguyen and uweber wasted 1,127.2 GPU-hours.",
     "hnguyen wasted 781.7 GPU-hours, uweber 345.5, which makes 1,127.2 GPU-hours.",
@@ -125,10 +150,18 @@ def test_answers_as_models_write_them_pass_and_their_wrong_twins_are_marked() ->
     assert 1 - len(missed) / len(answers) >= LEAST_CAUGHT, missed
 
 
-@pytest.mark.parametrize(("right", "wrong"), [*DERIVED, *READ])
+@pytest.mark.parametrize(("right", "wrong"), [*DERIVED, *FOLLOWS, *READ])
 def test_a_share_a_difference_and_a_count_of_parts_follow_from_figures_beside_it(right: str, wrong: str) -> None:
     assert check(right, RESULTS).untraced == ()
     assert check(wrong, RESULTS).untraced
+
+
+@pytest.mark.parametrize(("question", "right", "wrong"), CLAIMS)
+def test_what_was_asked_and_what_is_advised_is_no_claim_and_a_claim_in_its_words_is(
+    question: str, right: str, wrong: str
+) -> None:
+    assert check(right, RESULTS, question).untraced == ()
+    assert check(wrong, RESULTS, question).untraced
 
 
 @pytest.mark.parametrize(("tool", "right", "wrong"), OF_TOOLS)
