@@ -21,7 +21,7 @@ from pages._efficiency_export import add_efficiency_export
 from pages._frame import with_low
 from pages._request import backing, viewer
 
-dash.register_page(__name__, path="/efficiency", name="Efficiency", title="Efficiency - Fullwarp", icon="bars", order=4)
+dash.register_page(__name__, path="/efficiency", name="Efficiency", title="Efficiency - Fullwarp", icon="bars", order=2)
 add_efficiency_export(dash.get_app().server, dash.get_app().config.routes_pathname_prefix)
 
 

@@ -17,7 +17,7 @@ from pages._job_export import add_export
 from pages._jobs_address import AskedJobs, parse_jobs_address
 from pages._request import backing, viewer
 
-dash.register_page(__name__, path="/jobs", name="Jobs", title="Jobs - Fullwarp", icon="list", order=2)
+dash.register_page(__name__, path="/jobs", name="Jobs", title="Jobs - Fullwarp", icon="list", order=1)
 add_export(dash.get_app().server, dash.get_app().config.routes_pathname_prefix)
 
 STORES = tuple(Input(f"jobs-{name}", "data") for name in ("show", "sort", "offset", *FILTERS))

@@ -17,7 +17,7 @@ from pages._request import backing, viewer
 from pages._user_history import user_month
 from pages._user_page import user_layout, user_view
 
-dash.register_page(__name__, path="/me", name="My jobs", title="My jobs - Fullwarp", icon="user", order=3)
+dash.register_page(__name__, path="/me", name="My jobs", title="My jobs - Fullwarp", icon="user", order=5)
 
 
 def layout(**query: str) -> Component:

@@ -13,7 +13,7 @@ from pages._frame import with_low
 from pages._nodes_address import answer, parse_nodes_address
 from pages._request import backing, now, viewer
 
-dash.register_page(__name__, path="/nodes", name="Nodes", title="Nodes - Fullwarp", icon="nodes", order=2)
+dash.register_page(__name__, path="/nodes", name="Nodes", title="Nodes - Fullwarp", icon="nodes", order=4)
 
 FILTERS = (
     Input("nodes-partition", "value"),

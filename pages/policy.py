@@ -19,7 +19,7 @@ from pages._policy_whatif import policy_whatif
 from pages._request import backing, viewer
 from policy.taken import are_acts_near
 
-dash.register_page(__name__, path="/policy", name="Policy", title="Policy - Fullwarp", icon="shield", order=5)
+dash.register_page(__name__, path="/policy", name="Policy", title="Policy - Fullwarp", icon="shield", order=6)
 add_policy_export(dash.get_app().server, dash.get_app().config.routes_pathname_prefix)
 
 ACTS_EVERY = 10  # ticks: acts are few, and their sums are of a month
