@@ -23,7 +23,7 @@ _FROM = re.compile(
 _TIMES = re.compile(r"[*_]*\s?(?:times|mal|fois|veces|volte|vezes|x|×|倍)(?![A-Za-z])", re.I)
 _DIFFERS = re.compile(
     r"differ\w*|more|less|fewer|apart|higher|lower|better|worse|ahead|lead|behind|points?|gap|(?<![\d.,])\+|"
-    r"unterschied|auseinander|mehr|weniger|höher|niedriger|besser|schlechter|\w*punkte?n?|"
+    r"unterschied|auseinander|mehr|weniger|höher|niedriger|besser|schlechter|[a-z]{0,20}punkte?n?|"
     r"différence|écart|de (?:plus|moins)|diferencia|más|menos|puntos|差|高|低",
     re.I,
 )

@@ -39,8 +39,11 @@ class Reader:
         if "\n\n" in self.text[self._end : part.sentence.start]:
             self._earlier.clear()
         self._end = part.sentence.end
-        both = sorted([*part.figures, *part.small], key=lambda one: one.start)
-        stated = [(one, *self._look_up(one, part, context)) for one in both]
+        stated = [(one, *self._look_up(one, part, context)) for one in part.figures]
+        is_short = len(part.figures) + len(part.small) <= MOST_STATED
+        if is_short and not all(figure.is_traced for _, figure, _ in stated):
+            stated += [(one, *self._look_up(one, part, context)) for one in part.small]
+            stated.sort(key=lambda one: one[0].start)
         plain = [(one, figure) for one, figure, _ in stated]
         found = [
             self._found(place, plain, around, part)

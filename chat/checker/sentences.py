@@ -51,7 +51,7 @@ _DATES = re.compile(
 )
 # What is asked of Slurm, and the numbers of many: --cpus-per-task=8, OMP_NUM_THREADS=16, h[001-004], tasks 7-11.
 _ASKED = re.compile(
-    r"(?<![\w-])--[a-z][\w-]*(?:=|\s)\S*\d[^\s,;.)]*|(?<![\w-])-[a-zA-Z]\s?\d+\b|\b[A-Z][A-Z0-9_]{3,}=\d+|\w*\[\d[\d,%–-]*\]"
+    r"(?<![\w-])--[a-z][\w-]*(?:=|\s)\S*\d[^\s,;.)]*|(?<![\w-])-[a-zA-Z]\s?\d+\b|\b[A-Z][A-Z0-9_]{3,}=\d+|(?:[A-Za-z][\w-]{0,30})?\[\d[\d,%–-]*\]"
     r"|(?i:\b(?:tasks?|index|indices|indizes|tâches|tareas)\s+|任务\s?|タスク\s?)\d+\s?(?:[-–~]|to|bis|à|a)\s?\d+"
 )
 _VERSION = re.compile(

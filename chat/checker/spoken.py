@@ -13,13 +13,13 @@ _IN_ALL = re.compile(
 )
 _EACH = re.compile(
     r"(?<![A-Za-z])(?:each|apiece|both|je|jeweils|chacune?|cada un[oa]|ciascun[oa]?|"
-    r"\d+[- ]GPU[- ](?:jobs?|runs?)|"
+    r"\d{1,4}[- ]GPU[- ](?:jobs?|runs?)|"
     r"(?:two|three|four|five|six|seven|eight|nine|ten|zwei|drei|vier|fünf|sechs|deux|trois|quatre|cinq|dos|tres|cuatro|"
     r"cinco|[2-9])\s+(?:\w+\s+)?(?:with|on|using|mit|auf|avec|con)\s+\d+)(?![A-Za-z])|各|每",
     re.I,
 )
 _SUPERLATIVE = re.compile(
-    r"(?<![A-Za-zà-ÿ])(?:worst|most|biggest|largest|highest|top|first|leads?|\w*(?:größte|schlimmste|meiste|höchste)[nrs]?|"
+    r"(?<![A-Za-zà-ÿ])(?:worst|most|biggest|largest|highest|top|first|leads?|[a-zäöüß]{0,20}(?:größte|schlimmste|meiste|höchste)[nrs]?|"
     r"an der spitze|pire|le plus|la plus|peor|mayor|el que más|più)(?![A-Za-zà-ÿ])|最",
     re.I,
 )
