@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from chat.checker.context import Context, Part
 from chat.checker.matching import Said
+from chat.checker.measures_said import measures_said, own_end
 from chat.checker.names import Mention, Named, mentions, together
 from chat.checker.numbers import Written
 from chat.checker.placing import directly_behind, said_of
+from chat.checker.sentences import Sentence
 from chat.checker.spoken import spoken_in
 from chat.checker.unit_said import units_said
-from chat.checker.words import hours_in, measures_for, measures_of_text
-from chat.units import Kind
+from chat.checker.words import hours_in
 
 _WHOLE = re.compile(
     r"(?<![A-Za-z])(?:cluster\w*|total|overall|altogether|in all|all|everybody|together|insgesamt|gesamt\w*|alle[rn]?|"
@@ -35,32 +36,8 @@ _VERSUS = re.compile(
     r"instead of|rather than|statt|au lieu d[e']|en lugar de)\s+[*_`]*",
     re.I,
 )
-# 350 of roughly 1,900 measured, 22 % is below the limit of 65 %: the words behind are of the second number.
-_JOINS = re.compile(r"(?<![A-Za-z])(?:of|out|the|its|to|and|or|von|den|der|bis|und|de|sur|et|à|y)(?![A-Za-z])", re.I)
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_PART = re.compile(
-    r"[^\d.;:|()]{0,60}?(?<![A-Za-z])(?:of|von|vom|der|sur|des?|di|su|below|under|above|over|than|unter|über|sous|"
-    r"debajo|bajo)\s+[^\d.;:|()]{0,40}\d",
-    re.I,
-)
 _OF_THEM = re.compile(r"[*_]*\s+(?:of (?:them|these|those)|davon|d.entre (?:eux|elles)|de ell[oa]s)\b", re.I)
-_WHOLES = frozenset({"allocated", "coverage", "limit"})
-_AT_MOST = re.compile(
-    r"(?<![A-Za-z])(?:up to|at most|a maximum of|höchstens|maximal|bis zu|jusqu.à|au plus|maximum|hasta|como máximo|"
-    r"al massimo|fino a)\s+[*_]*$|(?:最多|最大|最長)\s*$",
-    re.I,
-)
-_RUNS_AT = re.compile(
-    r"(?<![A-Za-z])(?:r[au]n|runs|running|sits?|works?|working|läuft|laufen|liefen|tourn\w+|trabaj\w+|funcion\w+)\s+"
-    r"(?:[a-z]+\s+)?(?:at|bei|mit|zu|à|al)\s+(?:[a-zé]+\s+)?[~≈]?$",
-    re.I,
-)
 _COLON = re.compile(r"[:;]\s|[\uff1a\uff1b]")
-_WITHIN = re.compile(
-    r"(?<![A-Za-z])(?:in|within|over|during|en|dans|sur|durant|während)\s+"
-    r"(?:(?:the|its|their|der|den|les|las|los)\s+)?(?:[a-zà-ÿ]+\s+)?[~≈*_]*$",
-    re.I,
-)
 
 
 def said(text: str, part: Part, figure: Written, context: Context, known: Named) -> Said:
@@ -69,47 +46,46 @@ def said(text: str, part: Part, figure: Written, context: Context, known: Named)
     spoken = spoken_in(text[sentence.start : sentence.end])
     column = together(mentions(sentence.head(figure.start), known))
     head = sentence.label(text) if column else sentence.head(figure.start)  # a column of a job, its rows its measures
-    own_end = _own_end(text, figure, part, end)
-    words = _without(text, begin, own_end, found, " ")  # a partition `cpu` speaks of no CPUs
-    clause = f"{head} {words}" if head else words
-    places = [(one.start, one.end) for one in part.figures]
+    words = _without(text, begin, own_end(text, figure, part, end), found, " ")  # a partition `cpu` speaks of no CPUs
     hours = [*hours_in(text[sentence.start : figure.start]), *context.hours]
-    names = said_of((figure.start, figure.end), places, _apart(text, figure, part), (begin, end))
-    names = {**names, **column, **together(directly_behind(text, figure.end, found))}
-    names = _of_one(names, figure, found, context)
-    names = _other_side(text, figure, part, names, context.names, known)
-    is_overall = not names and (
-        _OVERALL.match(text, sentence.start) is not None or sentence.start + spoken.in_all_at < figure.start
-    )
-    has_before = any(mention.end <= figure.start for mention in found)
-    is_apart = not any(begin <= mention.start < end for mention in found)
+    names = _names(text, part, figure, context, known, column)
     is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
     is_of_them = _OF_THEM.match(text, figure.end) is not None
+    clause = f"{head} {words}" if head else words
     return Said(
-        units=units_said(
-            figure,
-            part,
-            text[begin : figure.start],
-            head,
-            hours,
-            is_of_them=is_of_them,
-        ),
+        units=units_said(figure, part, text[begin : figure.start], head, hours, is_of_them=is_of_them),
         names=names,
         carried=context.carried(names),
-        is_apart=is_apart,
-        has_before=has_before,
-        is_whole=(not names and not context.is_named)
-        or is_denominator
-        or is_overall
-        or (not names and context.is_whole)
-        or _WHOLE.search(f"{head} {text[begin:end]}") is not None,
-        measures=frozenset() if is_denominator else _measures(text, begin, head or clause, figure),
+        is_apart=not any(begin <= mention.start < end for mention in found),
+        has_before=any(mention.end <= figure.start for mention in found),
+        is_whole=is_denominator
+        or _WHOLE.search(f"{head} {text[begin:end]}") is not None
+        or (not names and _is_of_all(text, sentence, figure, context)),
+        measures=frozenset() if is_denominator else measures_said(text, begin, head or clause, figure),
         seconds=part.seconds_of(figure, begin, end, text) or context.seconds,
         is_carried=not part.seconds and not context.is_heading,
         is_each=spoken.is_each,
         is_first=not names and (spoken.is_first or spoken_in(context.question).is_first),
         is_job=spoken.is_job or _is_of_a_job(names, context),
     )
+
+
+def _names(text: str, part: Part, figure: Written, context: Context, known: Named, column: Named) -> Named:
+    """What a figure is said of: by the words around it, by the head of its column, or as the other one of two."""
+    places = [(one.start, one.end) for one in part.figures]
+    clause = part.sentence.clause(text, figure.start)
+    names = said_of((figure.start, figure.end), places, _apart(text, figure, part), clause)
+    names = {**names, **column, **together(directly_behind(text, figure.end, part.names))}
+    names = _of_one(names, figure, part.names, context)
+    return _other_side(text, figure, part, names, context.names, known)
+
+
+def _is_of_all(text: str, sentence: Sentence, figure: Written, context: Context) -> bool:
+    """Whether a figure that is said of nobody is of the whole: nothing is named, or the sentence or the one before says
+    so."""
+    in_all_at = sentence.start + spoken_in(text[sentence.start : sentence.end]).in_all_at
+    is_said = _OVERALL.match(text, sentence.start) is not None or in_all_at < figure.start
+    return is_said or context.is_whole or not context.is_named
 
 
 def _is_of_a_job(names: Named, context: Context) -> bool:
@@ -149,31 +125,6 @@ def _apart(text: str, figure: Written, part: Part) -> Sequence[Mention]:
     is_end = mark is not None and (mark[0][0] in ";\uff1b" or any(one.start > mark.start() for one in later))
     end = mark.start() if mark is not None and is_end else part.sentence.end
     return [name for name in part.names if name.end <= end and name not in others]
-
-
-def _own_end(text: str, figure: Written, part: Part, end: int) -> int:
-    """Where the words behind a figure become those of the next: 297 are taken and | 31 are free."""
-    behind = [one.start for one in (*part.figures, *part.small) if figure.end <= one.start < end]
-    has_own = bool(behind) and _WORD.search(_JOINS.sub(" ", text[figure.end : min(behind)])) is not None
-    return min(behind) if has_own else end
-
-
-def _measures(text: str, begin: int, words: str, figure: Written) -> frozenset[str]:
-    """The measures that a figure can be of: 2.5 GPU-hours of waste in 15 h speaks of a run time, too, and 200 out of
-    509 allocated are not themselves what is allocated."""
-    spoken = measures_of_text(words)
-    if _PART.match(text, figure.end):
-        spoken = spoken - (_WHOLES - measures_of_text(text[begin : figure.start]))
-    if _RUNS_AT.search(text, begin, figure.start):
-        spoken = spoken - {"allocated"} | {"utilization"}
-    if figure.unit is not None and figure.unit.noun == "cpus":
-        spoken = spoken | {"cpu"}
-    if figure.unit is None or figure.unit.kind is not Kind.SECONDS:
-        return spoken
-    if _AT_MOST.search(text, begin, figure.start):
-        spoken = spoken | {"limit"}
-    of_time = measures_for(Kind.SECONDS, spoken)
-    return of_time | {"elapsed", "window"} if of_time and _WITHIN.search(text[begin : figure.start]) else of_time
 
 
 def _without(text: str, begin: int, end: int, found: Sequence[Mention], blank: str = "_") -> str:
