@@ -9,7 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from components.elements import banner, moment, panel, unbroken, until
-from components.policy_words import following_step, ladder, next_cell, status_cell, when_cell
+from components.policy_words import following_step, has_ladder, ladder, next_cell, status_cell, when_cell
 from policy.model import JobVerdict, Status
 from policy.notice_values import relief
 from policy.rules import Rule
@@ -38,7 +38,8 @@ def low_banner(one: JobVerdict | None, rule: Rule | None, base: str) -> Componen
     verdict = one.verdict
     since = [", since ", moment(verdict.since)] if verdict.since is not None else []
     lines = [html.Span([f"By the rule {verdict.rule}", *since, "."]), html.Span(_following(one, rule))]
-    more = html.Div([ladder(verdict, rule), _evidence_link(one, base, "fw-button")], className="fw-banner-more")
+    steps = [ladder(verdict, rule)] if has_ladder(verdict, rule) else []
+    more = html.Div([*steps, _evidence_link(one, base, "fw-button")], className="fw-banner-more")
     return banner("waste", "waste", f"Low use. {unbroken(verdict.sentence)}", lines, more)
 
 

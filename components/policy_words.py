@@ -62,14 +62,19 @@ def step_word(action: StepAction, number: int) -> str:
 
 def ladder(verdict: Verdict, rule: Rule | None) -> Component:
     """The steps as circles, the cancel as a square: taken, next, later. A dash where no ladder counts."""
-    is_open = verdict.since is not None or verdict.next_action is not None
-    if rule is None or not rule.steps or not is_open or not verdict.is_acted_on:
+    if rule is None or not has_ladder(verdict, rule):
         return html.Span("–", title="No ladder counts here.", className="fw-no-ladder")
     taken = verdict.steps_taken
     marks = [_mark(step.action, number, taken, verdict) for number, step in enumerate(rule.steps)]
     after = following_step(verdict).lower()
     said = f"{taken} of {len(rule.steps)} steps taken, {f'next: {after}' if after else 'nothing follows'}"
     return html.Span(marks, className="fw-ladder", role="img", title=said, **{"aria-label": said})
+
+
+def has_ladder(verdict: Verdict, rule: Rule) -> bool:
+    """Whether the steps of the rule count for this verdict."""
+    is_open = verdict.since is not None or verdict.next_action is not None
+    return bool(rule.steps) and is_open and verdict.is_acted_on
 
 
 def _mark(action: StepAction, number: int, taken: int, verdict: Verdict) -> Component:
