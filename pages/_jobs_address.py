@@ -46,6 +46,7 @@ def parse_jobs_address(query: Mapping[str, str], now: datetime, zone: str) -> As
         ignored.append(f"sort = “{sort[:40]}” is none of {', '.join(known)}, with or without “-” before it.")
         sort = ""
     chosen = {key: text_of(query, key) for key in (*FILTERS, "q")}
+    chosen["state"] = chosen["state"].upper()  # as Slurm writes it
     question = ListQuestion(
         show=show,
         filter=_filter(chosen),

@@ -52,6 +52,11 @@ def test_what_cannot_be_used_is_named_and_ignored(query: dict[str, str]) -> None
     assert len(found.ignored) == 1 and found.question.offset == 0 and found.question.at is None
 
 
+def test_a_state_is_understood_in_small_letters() -> None:
+    assert asked(state="running").question.filter.states == {"RUNNING"}
+    assert "state=RUNNING" in asked(state="running").query()
+
+
 def client_of(web_app: Any, sources: Any) -> Any:
     open_still(web_app, sources)
     return web_app.server.test_client()
