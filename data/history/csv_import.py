@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
@@ -31,6 +33,7 @@ from settings import Settings
 
 _BLOCK = 5000
 _MOST_FIELD_BYTES = 1 << 20
+_QUOTED = re.compile(r'"[^"]*"')
 _COLUMNS = ("cluster", "job_id", "submit_time", "start_time", "end_time")
 
 
@@ -80,7 +83,8 @@ def read_csv(path: Path, map_path: Path) -> tuple[CsvMap, Rows[Job], int]:
         map_text = file.read()
     csv.field_size_limit(_MOST_FIELD_BYTES)
     with _opened(path) as file:
-        reader = csv.DictReader(file, strict=True, delimiter=_delimiter(file))
+        head = file.readline()  # once: a pipe cannot be read again
+        reader = csv.DictReader(chain([head], file), strict=True, delimiter=_delimiter(head))
         given = read_map(map_text, dict.fromkeys(reader.fieldnames or ()))
         parts, left_out = [], 0
         for rows in _blocks(reader):
@@ -90,11 +94,9 @@ def read_csv(path: Path, map_path: Path) -> tuple[CsvMap, Rows[Job], int]:
     return given, joined(parts), left_out
 
 
-def _delimiter(file: TextIO) -> str:
+def _delimiter(head: str) -> str:
     """What stands most often between the columns of the first line: sacct writes |, some spreadsheets ;."""
-    head = file.readline()
-    file.seek(0)
-    return max(",|;\t", key=head.count)
+    return max(",|;\t", key=_QUOTED.sub("", head).count)
 
 
 def _blocks(reader: csv.DictReader[str]) -> Iterator[list[tuple[int, dict[str, str]]]]:

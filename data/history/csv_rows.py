@@ -11,6 +11,7 @@ from data.history.csv_map import CsvMap
 from data.history.csv_values import value_of
 from data.js1 import GpuSummary, NodeSummary, Summary, encode
 from data.model import Job, JobUsage, NodeDevices, Tres
+from data.slurm.job_states import LIVE_STATES
 
 UNKNOWN_NODE = "unknown"
 _MOST_GPUS = 100_000
@@ -65,6 +66,8 @@ def job_of(row: Mapping[str, str], given: CsvMap) -> Job:
 
 def _end(start: datetime, values: Mapping[str, Any]) -> datetime:
     end: datetime | None = values.get("end_time")
+    if end is None and values.get("state") in LIVE_STATES:
+        raise BadRequest(f"it is {values['state']}, and there is no end_time")
     if end is None:
         elapsed = values.get("elapsed_seconds")
         if elapsed is None or not 0 <= elapsed < 1e10:

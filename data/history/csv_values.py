@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -34,18 +35,21 @@ def value_of(name: str, row: Mapping[str, str], column: CsvColumn, given: CsvMap
 
 
 def _list(name: str, text: str, separator: str) -> tuple[str, ...]:
-    """Its parts; a list of hosts with brackets is expanded."""
+    """Its parts; a list of hosts as Slurm writes it has brackets, or commas whatever the separator."""
     if name == "nodes" and "[" in text:
         return _slurms(name, text, hostlist)
-    return tuple(dict.fromkeys(part.strip() for part in text.split(separator) if part.strip()))
+    parts = text.replace(",", separator) if name == "nodes" else text
+    return tuple(dict.fromkeys(part.strip() for part in parts.split(separator) if part.strip()))
 
 
 def _number(name: str, text: str, scale: float) -> float | None:
     """A plain number times the map's scale; a duration or an amount of memory with its unit needs none."""
     if name.endswith("_seconds") and ":" in text:
         return _slurms(name, text, duration_seconds)
+    if name.endswith("_bytes") and text[-1:] in ("c", "n"):
+        raise BadRequest(f"{name} is {text[:40]!r}, which is of each CPU or node")
     if name.endswith("_bytes") and text[-1:].isalpha():
-        return _slurms(name, text, memory_bytes)
+        return _slurms(name, text, partial(memory_bytes, bare_unit=1))
     try:
         number = float(text)
     except ValueError:

@@ -79,7 +79,7 @@ def _ranges(value: str) -> tuple[str, ...]:
     if not _RANGES.fullmatch(value) or _width(value) > _MOST_HOSTS:
         raise SourceGarbled(f"{value[:80]!r} is no list of ranges like 01-04,07, or too long")
     try:
-        return tuple(host for part in value.split(",") for host in RangeSet(part).striter())
+        return tuple(dict.fromkeys(host for part in value.split(",") for host in RangeSet(part).striter()))
     except RangeSetParseError as err:
         raise SourceGarbled(f"{value[:80]!r} is no list of ranges: {err}") from err
 

@@ -28,11 +28,8 @@ TERMINAL_STATES: Final = frozenset(
         "TIMEOUT",
     }
 )
-_BASE_STATES: Final = TERMINAL_STATES - {"REQUEUED", "LAUNCH_FAILED", "RECONFIG_FAIL"} | {
-    "PENDING",
-    "RUNNING",
-    "SUSPENDED",
-}
+LIVE_STATES: Final = frozenset({"PENDING", "RUNNING", "SUSPENDED"})
+_BASE_STATES: Final = TERMINAL_STATES - {"REQUEUED", "LAUNCH_FAILED", "RECONFIG_FAIL"} | LIVE_STATES
 # The words that a job can be asked for by.
 JOB_STATES: Final = _BASE_STATES | {"COMPLETING", "REQUEUED", "STOPPED"}
 _SHORT: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -138,6 +139,43 @@ memory_used_bytes = "MaxRSS"
         129_600,
     )
     assert (job.usage.memory_used_bytes, [held.gpu_count for held in job.devices]) == (64 << 30, [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "text", "expected"),
+    [
+        ("memory", "memory_allocated_bytes", "1024B", 1024),
+        ("memory", "memory_allocated_bytes", "4000Mc", "which is of each CPU or node"),
+        ("memory", "memory_allocated_bytes", "4Gn", "which is of each CPU or node"),
+        ("nodes", "nodes", "gpu01,login2", ("gpu01", "login2")),
+        ("state", "state", "RUNNING", "it is RUNNING, and there is no end_time"),
+    ],
+)
+def test_what_slurm_means_by_a_value_is_what_counts(
+    tmp_path: Path, column: str, field: str, text: str, expected: object
+) -> None:
+    (tmp_path / "jobs.txt").write_text(f"id|Start|End|Elapsed|{column}\n7|1770000000|Unknown|01:00:00|{text}\n")
+    columns = {"job_id": "id", "start_time": "Start", "end_time": "End", "elapsed_seconds": "Elapsed", field: column}
+    lines = [f'{name} = "{mapped}"' for name, mapped in columns.items()]
+    (tmp_path / "map.toml").write_text("\n".join(["[columns]", 'cluster = {value = "c"}', *lines]))
+    _, found, _ = read_csv(tmp_path / "jobs.txt", tmp_path / "map.toml")
+    if isinstance(expected, str):
+        assert not found.rows and expected in found.broken_examples[0]
+    else:
+        (job,) = found.rows
+        assert expected in (job.nodes, job.allocated.memory_bytes)
+
+
+def test_a_csv_may_come_through_a_pipe_and_its_names_may_hold_marks(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(MAP)
+    reading, writing_end = os.pipe()
+    with os.fdopen(writing_end, "w") as pipe:
+        pipe.write(HEAD.replace("who", 'who,"a; b; c; d; e; f; g; h"') + "1,1770000000,1770003600,1,0.5,alice,\n")
+    try:
+        _, found, _ = read_csv(Path(f"/dev/fd/{reading}"), tmp_path / "map.toml")
+    finally:
+        os.close(reading)
+    assert [job.user for job in found.rows] == ["alice"]
 
 
 def test_utilization_above_one_is_flagged_and_out_of_the_mean(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_host_list_keeps_slurms_order() -> None:
 
 
 def test_a_gres_without_a_count_has_as_many_as_its_indices() -> None:
-    assert [entry.count for entry in gres("gpu(IDX:0-3),gpu:k80(IDX:5)")] == [4, 1]
+    assert [entry.count for entry in gres("gpu(IDX:0-3),gpu:k80(IDX:5,5)")] == [4, 1]
 
 
 def test_every_reader_knows_what_newer_slurm_calls_the_cgroups_of_a_job() -> None:
