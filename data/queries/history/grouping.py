@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -94,22 +94,8 @@ def account_places(path: str | None, level: int | None) -> tuple[Place, ...]:
     return found if level is None else (found[min(level, len(found)) - 1],)
 
 
-def fold(
-    rows: Iterable[Mapping[str, Any]],
-    measures: Sequence[str],
-    places: Callable[[Mapping[str, Any]], Sequence[Place]],
-) -> dict[Place, Sums]:
-    """Add up the measures of each place. A null adds nothing, and a sum of nulls is null."""
-    found: dict[Place, Sums] = {}
-    for row in rows:
-        for place in places(row):
-            sums = found.setdefault(place, {})
-            for name in measures:
-                add(sums, name, row[name])
-    return found
-
-
 def add(sums: Sums, name: str, value: float | None) -> None:
+    """A null adds nothing, and a sum of nulls is null."""
     before = sums.get(name)
     sums[name] = before if value is None else value + (before or 0.0)
 
