@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn
@@ -57,4 +58,10 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-_DECODER: Final = json.JSONDecoder(strict=False, parse_constant=_refuse)
+def _finite(digits: str) -> float:
+    """1e999 is beyond all numbers, too."""
+    value = float(digits)
+    return value if math.isfinite(value) else _refuse(digits)
+
+
+_DECODER: Final = json.JSONDecoder(strict=False, parse_constant=_refuse, parse_float=_finite)

@@ -18,9 +18,10 @@ _MARKS: Final = re.compile(
 )
 _LONGEST_TAIL: Final = 10_000  # characters
 _MOST_TRIED: Final = 50
-_BLOCK: Final = re.compile(r"^\s*(?=```|[\[{])", re.MULTILINE)
-_FUNCTION: Final = re.compile(r"\s*<function=([^>\s]+)>(.*?)(?:</function>|\Z)\s*", re.DOTALL)
-_PARAMETER: Final = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+# None of these looks from every place to the end of the text: models that go astray write one thing without end.
+_BLOCK: Final = re.compile(r"^[^\S\n]*(?=```|[\[{])", re.MULTILINE)
+_FUNCTION: Final = re.compile(r"<function=([^>\s]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL)
+_PARAMETER: Final = re.compile(r"<parameter=([^>\s]{1,200})>\n?(.*?)\n?\Z", re.DOTALL)
 
 
 def leaked_calls(text: str, tools: Collection[str] = ()) -> tuple[WantedCall, ...]:
@@ -53,7 +54,8 @@ def _functions(text: str) -> Iterable[WantedCall]:
     """Calls in tags: an object inside of each, or a tag for every argument."""
     for place, match in enumerate(_FUNCTION.finditer(text)):
         body = match[2].strip()
-        given = {name: _value(value) for name, value in _PARAMETER.findall(body)}
+        parts = map(_PARAMETER.search, body.split("</parameter>")[:-1])
+        given = {part[1]: _value(part[2]) for part in parts if part is not None}
         yield WantedCall(f"text_{place}", whole(match[1]), read_arguments("" if given else body, given or None))
 
 

@@ -46,6 +46,8 @@ class ShownText:
         return not self.is_open and self.held.lstrip().startswith(_THINKING[0])
 
     def _release(self) -> str:
+        if self.held.startswith(CALL_MARKS):  # held to the end
+            return ""
         places = [place for mark in CALL_MARKS if (place := self.held.find(mark)) >= 0]
         place = min(places, default=len(self.held) - max(_kept(self.held, mark) for mark in CALL_MARKS))
         shown, self.held = self.held[:place], self.held[place:]
@@ -54,7 +56,10 @@ class ShownText:
 
 def answer_in(text: str) -> str:
     """The text without thinking that was shown: in its midst, or begun by the server's template without a tag."""
-    found = _THOUGHTS.sub("", text)
+    thought, closed, after = text.rpartition(_THINKING[1])
+    if not closed:
+        return text
+    found = _THOUGHTS.sub("", thought + closed) + after.lstrip()
     return found.rpartition(_THINKING[1])[2].lstrip() if _THINKING[1] in found else found
 
 

@@ -77,7 +77,7 @@ def test_calls_of_older_servers_and_a_call_that_is_no_list_are_calls() -> None:
         assert [(call.name, call.arguments) for call in gathered(chunk)[1].calls] == [JOB]
 
 
-@pytest.mark.parametrize("arguments", ['{"job": NaN}', '{"job": 7}{"job": 8}', '{"job": 7}<|end|>'])
+@pytest.mark.parametrize("arguments", ['{"job": NaN}', '{"job": 1e999}', '{"job": 7}{"job": 8}', '{"job": 7}<|end|>'])
 def test_arguments_that_are_not_one_json_object_are_never_guessed(arguments: str) -> None:
     _, found = gathered(delta(tool_calls=[piece(arguments, "get_job")]))
     assert [call.arguments for call in found.calls] == [None]
