@@ -37,6 +37,7 @@ _VERSUS = re.compile(
     re.I,
 )
 _OF_THEM = re.compile(r"[*_]*\s+(?:of (?:them|these|those)|davon|d.entre (?:eux|elles)|de ell[oa]s)\b", re.I)
+_REACH = 800  # characters in front of a figure, in which its sentence may speak of GPU-hours
 _COLON = re.compile(r"[:;]\s|[\uff1a\uff1b]")
 
 
@@ -47,7 +48,7 @@ def said(text: str, part: Part, figure: Written, context: Context, known: Named)
     column = together(mentions(sentence.head(figure.start), known))
     head = sentence.label(text) if column else sentence.head(figure.start)  # a column of a job, its rows its measures
     words = _without(text, begin, own_end(text, figure, part, end), found, " ")  # a partition `cpu` speaks of no CPUs
-    hours = [*hours_in(text[sentence.start : figure.start]), *context.hours]
+    hours = [*hours_in(text[max(sentence.start, figure.start - _REACH) : figure.start]), *context.hours]
     names = _names(text, part, figure, context, known, column)
     is_denominator = _OF.search(_without(text, begin, figure.start, found)) is not None
     is_of_them = _OF_THEM.match(text, figure.end) is not None
@@ -119,6 +120,8 @@ def _other_side(text: str, figure: Written, part: Part, names: Named, carried: N
 
 def _apart(text: str, figure: Written, part: Part) -> Sequence[Mention]:
     """The names of the sentence without those that belong to later figures: 49 in all: 44 of a, 11 kWh of it in b."""
+    if not part.names:
+        return ()
     later = [one for one in part.figures if one.start > figure.start]
     others = [name for one in later for name in directly_behind(text, one.end, part.names)]
     mark = _COLON.search(text, figure.end, part.sentence.end)

@@ -21,6 +21,7 @@ _OF_DATA = re.compile(
     re.I,
 )
 _EXAMPLE = re.compile(r"\b(?:e\.g\.|for example|such as|say|z\. ?B\.|zum Beispiel|par exemple|por ejemplo)\s*$", re.I)
+_REACH = 200  # characters in front of a number, in which its advice stands
 _ASKABLE = (Kind.COUNT, Kind.BYTES, Kind.SECONDS)
 _OF_STATES = frozenset(
     {"idle", "free", "busy", "wasted", "pending", "used", "down", "drained", "allocated", "failed", "wait"}
@@ -40,7 +41,8 @@ def is_unclaimed(text: str, begin: int, end: int, figure: Written) -> bool:
 def _is_advised(text: str, begin: int, end: int, figure: Written) -> bool:
     if figure.unit is not None and figure.unit.kind not in _ASKABLE:
         return False
-    before = text[max(0, begin - 1) : figure.start]
+    first, reach = max(0, begin - 1), figure.start - _REACH
+    before = text[first : figure.start] if reach <= first else f"\u2026{text[reach : figure.start]}"
     found = _ADVISED.search(_EXAMPLE.sub("", before.replace("(", " ")))
     what = "" if found is None else (found["what"] or found["what_zh"] or "")
     is_state = measures_of_text(f"{what} {text[figure.end : end]}") & _OF_STATES
