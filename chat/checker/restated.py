@@ -50,13 +50,12 @@ def is_restated(
     if not any(_is_same(figure, one) for one in asked):
         return False
     near = text[max(begin, figure.start - _NEAR) : figure.start]
-    if _YOURS.search(near):
-        return True
     is_denied = _NOT.search(text, begin, figure.end + _NEAR) is not None
     sides = [side for form, side in ((_ABOVE, 1.0), (_BELOW, -1.0)) if form.search(near)]
     sides += [-side for form, side in ((_IS_MORE, 1.0), (_IS_LESS, -1.0)) if form.match(text, figure.end)]
-    if not sides and not is_denied:
-        return False
+    is_yours = _YOURS.search(near) is not None
+    if not sides and (is_yours or not is_denied):
+        return is_yours
     own = _asked_of(said, figure, question)
     values = [fact.value for fact in facts if _is_of(figure, fact, own)]
     wanted = [-side for side in sides] if is_denied else sides

@@ -17,7 +17,8 @@ _ADVISED = re.compile(
     re.I,
 )
 _OF_DATA = re.compile(
-    r"\b(?:the|its|their|these|those|all|die|der|den|les?|la|los|las|el)\s+[*`]*$|\b(?:of|from|that|which|von|de)\b",
+    r"\b(?:the|its|their|these|those|all|die|der|den|les?|la|los|las|el)\s+(?:[a-zà-ÿ]+\s+)?[*`]*$|"
+    r"\b(?:of|from|that|which|von|de)\b",
     re.I,
 )
 _EXAMPLE = re.compile(r"\b(?:e\.g\.|for example|such as|say|z\. ?B\.|zum Beispiel|par exemple|por ejemplo)\s*$", re.I)
@@ -27,8 +28,9 @@ _OF_STATES = frozenset(
     {"idle", "free", "busy", "wasted", "pending", "used", "down", "drained", "allocated", "failed", "wait"}
 )
 _MEANS = re.compile(
-    r"[^\d.;:]{0,24}?(?:\bwould mean|\bmeans?\b|\bbedeute\w*|\bhieße|\bheißt|\bsignifi\w+|\bsería\b|\bserait\b)|"
-    r"[^\d。]{0,12}?(?:表示|意味)",
+    r"(?!\s*(?:which|and|was|ce qui|lo que)\b)[^\d.,;:]{0,24}?(?:\bwould mean|\bmeans?\b|\bbedeute\w*|\bhieße|\bheißt|"
+    r"\bsignifi\w+|\bsería\b|\bserait\b)|"
+    r"[^\d。\uff0c]{0,12}?(?:表示|意味)",
     re.I,
 )
 

@@ -106,10 +106,13 @@ CLAIMS = [
     ("Did uweber waste over 300?", "Yes, uweber wasted more than 300.", "No, uweber did not waste more than 300."),
     ("Did uweber waste 500 GPU-hours?", "No, uweber did not waste 500 GPU-hours.", "Yes, uweber wasted 500 GPU-hours."),
     ("Is Friday under 80 %?", "Yes, Friday is below 80 %.", "No, Friday is above 80 %."),
+    ("Is Friday over 80 %?", "No, Friday is below your 80 %.", "Yes, Friday is above your 80 %."),
+    ("What to do?", "Use 64 GPUs.", "Use the other 64 GPUs."),
     ("What to do?", "Ask for 16 cores, e.g. `-c 16`.", "Use the 16 idle cores."),
     ("What to do?", "Raise the batch size to 64.", "Raise the utilization from 64 %."),
     ("What to do?", "Set --cpus-per-task=24 and OMP_NUM_THREADS=24.", "There are 24 CPUs."),
     ("What is 100 %?", "100 % would mean that it never rests.", "Utilization was 100 % on Friday."),
+    ("What is 100 %?", "100 % means that it never rests.", "Friday ran at 100 %, which means that it was busy."),
     ("How is uweber?", "uweber has tasks 12-16 left.", "uweber has 16 tasks."),
 ]
 # More that is derived, from figures beside it or fields beside theirs.
