@@ -128,7 +128,7 @@ def _alike(gpus: Sequence[GpuUse]) -> list[list[GpuUse]]:
 
 
 def _numbers(group: Sequence[GpuUse]) -> list[str]:
-    """The cells of a row; of several GPUs the least and the most in whole numbers, where they differ."""
+    """The cells of a row; of several GPUs the least and the most, where they differ: in whole numbers from 10 on."""
     return [
         _range([gpu.utilization for gpu in group], 100, points),
         _range([gpu.idle_share for gpu in group], 100, points),
@@ -143,9 +143,9 @@ def _range(values: Sequence[float | None], scale: float, words: Callable[[float]
     if not known:
         return DASH
     ends = (min(known), max(known))
-    if words(ends[0]) == words(ends[1]):
-        return words(ends[0])
-    return "–".join(dict.fromkeys(number(scale * end) for end in ends))
+    exact = [words(end) for end in ends]
+    is_whole = exact[0] != exact[1] and scale * ends[1] >= 10  # below that, whole numbers make zeros of what is none
+    return "–".join(dict.fromkeys(number(scale * end) for end in ends) if is_whole else dict.fromkeys(exact))
 
 
 def _name(group: Sequence[GpuUse], report: JobReport, base: str) -> Component:

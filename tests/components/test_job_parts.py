@@ -68,6 +68,21 @@ def test_of_many_gpus_those_that_do_the_same_stand_in_one_row() -> None:
     assert named(9) == ["0–8, each", "0, 2–8, each", "1"]
 
 
+def test_little_that_several_gpus_do_is_not_rounded_to_nothing() -> None:
+    def said(*used: float) -> str:
+        found = tuple(
+            GpuUse(
+                "a",
+                Device("a", index=index),
+                metrics={"gpu_utilization": MetricUse(0.0), "dram_activity": MetricUse(one)},
+            )
+            for index, one in enumerate(used)
+        )
+        return words(hours_panel(replace(report(), gpus=found), "/"))
+
+    assert "0.1–0.4" in said(0.001, 0.004) and "1–12" in said(0.011, 0.117)
+
+
 def test_a_job_without_gpus_has_no_gpu_meters() -> None:
     strip = meters(report(allocated=Tres(cpus=8, gpus=0), devices=()), LIMITS)
     assert "GPU" not in words(strip) and len(of_class(strip, "fw-meter")) == 3
