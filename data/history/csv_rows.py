@@ -14,7 +14,8 @@ from data.model import Job, JobUsage, NodeDevices, Tres
 from data.slurm.job_states import LIVE_STATES
 
 UNKNOWN_NODE = "unknown"
-_MOST_GPUS = 100_000
+_MOST = {"gpu_count": 100_000, "cores": 100_000_000}
+_MOST_WHOLE = 1 << 60  # the history keeps whole numbers in 64 bits
 _LAST = datetime(2200, 1, 1, tzinfo=UTC)
 
 
@@ -81,6 +82,8 @@ def _end(start: datetime, values: Mapping[str, Any]) -> datetime:
 def _whole(value: float | None, name: str) -> int | None:
     if value is None:
         return None
+    if value > _MOST.get(name, _MOST_WHOLE):
+        raise BadRequest(f"{name} is {value:g}")
     if value < 0 or value != int(value):
         if name in ("job_id", "gpu_count", "cores"):
             raise BadRequest(f"{name} is {value:g}")
@@ -89,7 +92,7 @@ def _whole(value: float | None, name: str) -> int | None:
 
 
 def _devices(nodes: tuple[str, ...], gpus: int | None, gpu_type: str | None) -> tuple[NodeDevices, ...]:
-    if gpus is None or gpus > _MOST_GPUS:
+    if gpus is None:
         return ()
     return tuple(NodeDevices(node, count, None, gpu_type) for node, count in _spread(gpus, nodes))
 
@@ -99,8 +102,6 @@ def _summary(values: Mapping[str, Any], nodes: tuple[str, ...], gpus: int | None
     use = values.get("gpu_utilization")
     if use is None or not gpus:
         return None
-    if gpus > _MOST_GPUS:
-        raise BadRequest(f"gpu_count is {gpus}")
     memory, total = (values.get(name) for name in ("gpu_memory_used_bytes", "gpu_memory_total_bytes"))
     used, given = (None if size is None else round(size) for size in (memory, total))
     parts = tuple(

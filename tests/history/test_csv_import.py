@@ -94,6 +94,8 @@ def test_no_utilization_is_not_measured_and_zero_is_idle(tmp_path: Path) -> None
         ("1,1770000000,,1,0,a", "there is no end_time"),
         ("1,1770000000,1770003600,-1,0,a", "gpu_count is -1"),
         ("1,1770000000,1770003600,1.5,0,a", "gpu_count is 1.5"),
+        ("1,1770000000,1770003600,1e20,,a", "gpu_count is 1e+20"),
+        ("1e30,1770000000,1770003600,1,0,a", "job_id is 1e+30"),
         ("1,1770000000,1770003600,1,half,a", "gpu_utilization is 'half'"),
         ("1,0,1770003600,1,0.5,a", "start_time is empty"),
         ("1,1770000000,999999999999,1,0.5,a", "not a time"),
