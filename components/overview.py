@@ -133,8 +133,10 @@ def _statuses(found: OverviewAnswer) -> dict[int, str]:
 
 
 def _attention(found: OverviewAnswer) -> Sequence[AttentionRow]:
+    """With a model chosen the picture lacks other GPUs of the same jobs, so that it cannot say how many they hold."""
     shown = found.overview
-    return attention_rows(shown.attention, found.now_href, found.at, low=_low(found), picture=shown.snapshot)
+    picture = None if found.chosen.get("model") else shown.snapshot
+    return attention_rows(shown.attention, found.now_href, found.at, low=_low(found), picture=picture)
 
 
 def _low(found: OverviewAnswer) -> list[JobVerdict]:

@@ -11,10 +11,12 @@ import orjson
 import pytest
 from flask import g
 
+from components.overview import overview_parts
 from data.model import GpuState, Role, SourceCondition, Viewer
 from pages._overview_address import parse_address
 from pages._overview_answer import answer
 from tests.components.snapshots import NOON, gpu, job, node, snapshot, source
+from tests.components.test_overview_parts import words
 from tests.services.web import open_still, sources_of
 
 SAM = Viewer("sam", Role.STAFF)
@@ -79,6 +81,15 @@ def test_a_state_dims_the_map_and_leaves_the_numbers_whole() -> None:
 def test_other_filters_narrow_the_numbers_and_never_the_map() -> None:
     found = answer(asked(q="h001"), SAM, sources_of(snapshot()))
     assert found.overview.totals.use.gpus.total == 8 and len(found.snapshot.gpus) == 16
+
+
+@pytest.mark.parametrize("query", [{}, {"model": "A100"}])
+def test_of_a_chosen_model_a_job_holds_no_fewer_gpus_than_are_idle(query: dict[str, str]) -> None:
+    idle = [gpu("h001", place, GpuState.IDLE, 0.0, job_ids=(7,)) for place in range(2)]
+    gpus = (*idle, replace(gpu("h002", 0, GpuState.IDLE, 0.0, job_ids=(7,)), model="A100"))
+    shown = snapshot(gpus=gpus, jobs=(job(7, nodes=("h001", "h002")),))
+    parts = overview_parts(answer(asked(**query), SAM, sources_of(shown)))
+    assert words(parts.attention[0]).replace(" ", "").count("3of3GPUs") == 1
 
 
 def test_while_no_node_is_known_no_filter_is_called_unknown() -> None:
