@@ -13,6 +13,7 @@ from chat.stream_leaks import calls_at_end, leaked_calls
 from chat.stream_text import ShownText, answer_in
 
 MOST_TEXT = 100_000  # characters: some fifty pages
+_BRINGS = ("content", "refusal", "tool_calls", "function_call")
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class Gathered:
     text: str = ""
     is_counted: bool = False
     half: str = ""
+    is_streamed: bool = False
 
     def add(self, chunk: object) -> str:
         """Take a chunk and give the text that may be shown now."""
@@ -50,10 +52,11 @@ class Gathered:
         return self._show(last + ("" if leaked_calls(rest, self.tools) else rest))
 
     def _part(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a choice brings: a delta, or a whole message where the server did not stream."""
-        has_begun = bool(self.text or self.shown.held or self.pieces.has_begun)
-        part = choice.get("delta") or ({} if has_begun else choice.get("message"))
-        return part if isinstance(part, dict) else {}
+        """What a choice brings: a delta, or a message where the server sends none; one behind deltas repeats them."""
+        found = choice.get("delta") or ({} if self.is_streamed else choice.get("message"))
+        part: Mapping[str, Any] = found if isinstance(found, dict) else {}
+        self.is_streamed |= part is choice.get("delta") and any(part.get(name) for name in _BRINGS)
+        return part
 
     def _joined(self, piece: str) -> str:
         """A piece of text in whole characters: some servers cut them in two."""

@@ -52,10 +52,6 @@ class CallPieces:
 
     _calls: list[_Call] = field(default_factory=list)
 
-    @property
-    def has_begun(self) -> bool:
-        return bool(self._calls)
-
     def add(self, fragments: object) -> None:
         """Take the `tool_calls` of one chunk; what is no fragment is left out."""
         for fragment in fragments if isinstance(fragments, list) else (fragments,):
@@ -86,7 +82,7 @@ class CallPieces:
     def wanted(self) -> tuple[WantedCall, ...]:
         """The calls; one without an id gets its place as one."""
         return tuple(
-            WantedCall(call.id or f"call_{place}", call.name, read_arguments(call.text, call.whole))
+            WantedCall(call.id or f"call_{place}", call.name, read_arguments(call.text, call.whole or None))
             for place, call in enumerate(self._calls)
         )
 

@@ -37,6 +37,7 @@ def gathered(*chunks: Mapping[str, Any]) -> tuple[str, Gathered]:
         [piece('{"job"', "get_job", id="a"), piece(": 7}", id="b")],
         # Bedrock and Claude behind a proxy: an empty object, then the real one.
         [piece("{}", "get_job", id="a"), piece('{"job": 7}')],
+        [piece({}, "get_job", id="a"), piece('{"job": 7}')],
         # Proxies that send the whole arguments once more at the end, as they are or as JSON in JSON.
         [piece('{"job": ', "get_job", id="a"), piece("7}"), piece('{"job": 7}', "get_job", id="a")],
         [piece('{"job": 7}', "get_job", id="a"), piece(r'"{\"job\": 7}"', "get_job", id="a")],
@@ -139,6 +140,8 @@ def test_a_call_behind_prose_is_one_where_it_names_a_tool(form: str, name: str) 
             [delta("Hel"), delta("lo"), {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}],
             "Hello",
         ),
+        # Messages instead of deltas.
+        ([{"choices": [{"message": {"content": text}}]} for text in ("Hel", "lo")], "Hello"),
         ([delta(refusal="I may not say."), delta(finish="stop")], "I may not say."),
     ],
 )
