@@ -14,7 +14,7 @@ from data.model import Device, Scope, Series, Window, WindowReading, WindowStat
 from data.queries.node_detail import MORE_METRICS, node_series, node_view, nodes_view
 from tests.components.snapshots import gpu
 from tests.live.builders import NOW, FakeMetrics
-from tests.queries.cluster import ALICE, SECRETS, STAFF, STRANGER, open_fakes, readings
+from tests.queries.cluster import ALICE, STAFF, STRANGER, open_fakes, readings, secrets_in
 
 HOUR = Window(NOW - timedelta(hours=1), NOW)
 
@@ -114,7 +114,7 @@ def test_nothing_of_another_user_is_in_the_answer(viewer: object, name: str) -> 
     view = node_view(viewer, sources, name)  # type: ignore[arg-type]
     series = node_series(viewer, sources, name, "gpu_utilization", HOUR)  # type: ignore[arg-type]
     said = repr((view.detail, view.snapshot, series, nodes_view(viewer, sources)))  # type: ignore[arg-type]
-    assert [secret for secret in SECRETS if secret in said] == []
+    assert secrets_in(said) == []
 
 
 def test_an_unknown_node_names_the_nearest() -> None:

@@ -253,6 +253,10 @@ def test_a_broken_row_is_named_and_the_others_are_kept() -> None:
         ({"errors": [{"error": "Unable to connect to database"}]}, SourceUnreachable),
         ({"errors": [{"error": "Unable to contact slurm controller (connect failure)"}]}, SourceUnreachable),
         ({"errors": [{"error_number": 5005, "error": "Zero Bytes were transmitted or received"}]}, SourceUnreachable),
+        (
+            {"errors": [{"error": "Zero Bytes were transmitted or received", "description": "unable to kill JobId=8"}]},
+            SourceError,
+        ),
         ({"errors": [{"error": "Slurm backup controller in standby mode"}]}, SourceUnreachable),
         ({"errors": [{"error": "Socket timed out on send/recv operation"}]}, SourceTimeout),
         ({"errors": [{"error_number": -1, "error": "Unspecified error"}]}, SourceError),
