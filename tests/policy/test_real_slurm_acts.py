@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,10 @@ def test_a_requeued_job_that_ended_is_known_as_the_attempt_that_it_was(jobs: Job
     looking = LiveLooking(
         open_sources(Settings(slurm=jobs.cluster.commands(), metrics=MetricsSettings(url="http://127.0.0.1:9")))
     )
-    wait_until(lambda: (found := looking.known(second)) is not None and found.state == "CANCELLED", 20, "its end")
-    earlier = looking.known(first)
-    assert earlier is not None and earlier.state == "REQUEUED"
+    for attempt, state in ((second, "CANCELLED"), (first, "REQUEUED")):  # the accounting follows after a while
+        wait_until(partial(is_known_as, looking, attempt, state), 60, f"an attempt that is {state}")
+
+
+def is_known_as(looking: LiveLooking, attempt: Job, state: str) -> bool:
+    found = looking.known(attempt)
+    return found is not None and found.state == state
