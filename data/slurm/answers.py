@@ -35,8 +35,9 @@ _BY_TEXT: Final[tuple[tuple[re.Pattern[str], type[FullwarpError]], ...]] = (
     (re.compile(r"permission|denied|authenticat|unauthori|privilege|token", re.I), SourceDenied),
     (re.compile(r"time[d]? ?out", re.I), SourceTimeout),
     (re.compile(r"connect|contact|communicat|unreachable|refused|standby", re.I), SourceUnreachable),
-    # slurmrestd 22.05 writes it, too, where slurmctld refused to kill a job: that is Slurm's own word.
-    (re.compile(r"zero bytes(?!.*unable to kill)", re.I | re.S), SourceUnreachable),
+    # So slurmrestd 22.05 says that slurmctld refused to kill a job: Slurm's own word, and no answer that did not come.
+    (re.compile(r"zero bytes.*unable to kill", re.I | re.S), SourceError),
+    (re.compile(r"zero bytes", re.I), SourceUnreachable),
     (re.compile(r"invalid job id|not found|nothing found|does not exist|no such", re.I), NotFound),
     # An unknown node has the number 0 and "No error".
     (re.compile(r"failure to query node|unable to (?:query|find) JobId", re.I), NotFound),

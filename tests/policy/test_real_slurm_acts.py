@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -182,20 +183,12 @@ def comments(jobs: Jobs, rows: Sequence[Job]) -> list[str | None]:
     return [live[job.job_id] for job in rows]
 
 
+@pytest.mark.timeout(420)
 def test_a_requeued_job_that_ended_is_known_as_the_attempt_that_it_was(jobs: Jobs) -> None:
     """slurmdbd keeps no restart count before Slurm 23.11: by it, what was cancelled would be gone without a trace."""
-    (first,) = jobs.submit("--requeue")
-    jobs.cluster.run("scontrol", "requeue", str(first.job_id))
-    jobs.has_ended(first, state="PENDING")
-    # Slurm lets it wait for two minutes; asked again and again, it would begin to plan anew each time.
-    jobs.cluster.run("scontrol", "update", f"jobid={first.job_id}", "StartTime=now")
-
-    def again() -> tuple[Job, ...]:
-        rows = [row for row in jobs.source.jobs().rows if row.job_id == first.job_id]
-        return tuple(row for row in rows if row.is_running and row.restart_count == 1)
-
-    wait_until(lambda: bool(again()), 150, "the job to run again")
-    (second,) = again()
+    tries = (run_twice(jobs) for _ in range(3))
+    first, second = next((pair for pair in tries if pair is not None), (None, None))
+    assert first is not None and second is not None, jobs.cluster.run("scontrol", "show", "job")
     cancel(jobs.cluster.commands(), second)
     jobs.has_ended(second)
     looking = LiveLooking(
@@ -203,6 +196,23 @@ def test_a_requeued_job_that_ended_is_known_as_the_attempt_that_it_was(jobs: Job
     )
     for attempt, state in ((second, "CANCELLED"), (first, "REQUEUED")):  # the accounting follows after a while
         wait_until(partial(is_known_as, looking, attempt, state), 60, f"an attempt that is {state}")
+
+
+def run_twice(jobs: Jobs) -> tuple[Job, Job] | None:
+    """Both attempts of a job that is requeued; None where Slurm does not take it up again within a minute and a half,
+    as it does where the end of the first attempt is slow to be confirmed by the node."""
+    (first,) = jobs.submit("--requeue")
+    jobs.cluster.run("scontrol", "requeue", str(first.job_id))
+    jobs.has_ended(first, state="PENDING")
+    # Slurm lets it wait for two minutes; asked again and again, it would begin to plan anew each time.
+    jobs.cluster.run("scontrol", "update", f"jobid={first.job_id}", "StartTime=now")
+    until = time.monotonic() + 90
+    while time.monotonic() < until:
+        rows = [row for row in jobs.source.jobs().rows if row.job_id == first.job_id]
+        if again := [row for row in rows if row.is_running and row.restart_count == 1]:
+            return first, again[0]
+        time.sleep(0.5)
+    return None
 
 
 def is_known_as(looking: LiveLooking, attempt: Job, state: str) -> bool:

@@ -14,6 +14,7 @@ from data.model import ExitCode, Job, JobUsage, Node, NodeDevices
 from data.slurm import records_json
 
 START = 1_760_000_000
+ZERO_BYTES = "Zero Bytes were transmitted or received"
 
 
 def at(seconds: float) -> datetime:
@@ -252,9 +253,9 @@ def test_a_broken_row_is_named_and_the_others_are_kept() -> None:
         ({"errors": [{"error_number": 2002, "error": "Access/permission denied"}]}, SourceDenied),
         ({"errors": [{"error": "Unable to connect to database"}]}, SourceUnreachable),
         ({"errors": [{"error": "Unable to contact slurm controller (connect failure)"}]}, SourceUnreachable),
-        ({"errors": [{"error_number": 5005, "error": "Zero Bytes were transmitted or received"}]}, SourceUnreachable),
+        ({"errors": [{"error_number": 5005, "error": ZERO_BYTES}]}, SourceUnreachable),
         (
-            {"errors": [{"error": "Zero Bytes were transmitted or received", "description": "unable to kill JobId=8"}]},
+            {"errors": [{"error": ZERO_BYTES, "description": f"unable to kill JobId=8 with signal 9: {ZERO_BYTES}"}]},
             SourceError,
         ),
         ({"errors": [{"error": "Slurm backup controller in standby mode"}]}, SourceUnreachable),
