@@ -48,7 +48,8 @@ def cluster(slurm_cluster: SlurmCluster) -> SlurmCluster:
 
 
 def queue_of(cluster: SlurmCluster) -> str:
-    return cluster.run("squeue", "-h", "-o", "%i %T")
+    """The jobs and what the nodes say of them, which may come later."""
+    return cluster.run("squeue", "-h", "-o", "%i %T") + cluster.run("sinfo", "-h", "-N", "-o", "%N %T %C")
 
 
 def slurm_table(cluster: SlurmCluster, kind: str) -> dict[str, object]:
@@ -66,7 +67,7 @@ def asked(
     request: pytest.FixtureRequest, cluster: SlurmCluster, prometheus_server: PrometheusServer, tmp_path: Path
 ) -> tuple[Holders, dict[str, dict[str, Any]]]:
     """Who holds what, and what status, nodes, jobs and one job say by both ways; of a moment that stood still."""
-    for attempt in range(4):
+    for attempt in range(8):
         answers: dict[str, dict[str, Any]] = {}
         before, queue = held(cluster), queue_of(cluster)
         for kind in ("rest", "commands"):
