@@ -67,6 +67,14 @@
   var typed = null, isTyping = false;
   document.addEventListener("focusin", function (event) { isTyping = event.target.id === "eff-q"; });
   document.addEventListener("pointerdown", function (event) { isTyping = event.target.id === "eff-q"; });
+  // A letter between the field that goes and the one that comes belongs to it, and is no shortcut.
+  document.addEventListener("keydown", function (event) {
+    var field = isTyping && isShown() && document.activeElement === document.body && document.getElementById("eff-q");
+    if (!field || event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.stopPropagation();
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  }, true);
   document.addEventListener("input", function (event) {
     if (event.target.id !== "eff-q") return;
     clearTimeout(typed);
