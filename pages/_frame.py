@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from dash import ClientsideFunction, Dash, Input, Output
 
@@ -11,6 +11,18 @@ from pages._request import backing, viewer
 
 if TYPE_CHECKING:
     from policy.queries import VerdictList
+
+
+class HasFrame(Protocol):
+    """The parts of a page, a NamedTuple, with what it hands to the frame."""
+
+    @property
+    def frame(self) -> Any: ...
+
+    def _replace(self, *args: Any, **changes: Any) -> Self: ...
+
+
+P = TypeVar("P", bound=HasFrame)
 
 
 def connect_frame(app: Dash) -> None:
@@ -37,3 +49,8 @@ def known_verdicts() -> VerdictList | None:
 def with_low(frame: dict[str, Any]) -> dict[str, Any]:
     """What a page hands to the frame, and how many jobs are low by what is known; a past moment has none."""
     return frame if frame["at"] else {**frame, "low": low_count(known_verdicts())}
+
+
+def framed(parts: P) -> P:
+    """The parts of a page with the same in what it hands to the frame."""
+    return parts._replace(frame=with_low(parts.frame))

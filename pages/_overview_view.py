@@ -14,7 +14,7 @@ from data.last_day import DayOfUse
 from data.model import Viewer
 from data.queries.day_before import day_before
 from pages._answers import scope_of
-from pages._frame import with_low
+from pages._frame import framed
 from pages._overview_address import Asked
 from pages._overview_answer import answer
 from pages._request import backing
@@ -92,8 +92,7 @@ def _found(asked: Asked, viewer: Viewer) -> OverviewAnswer:
 
 
 def _parts(found: OverviewAnswer) -> Parts:
-    parts = overview_parts(found)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(overview_parts(found))
 
 
 def _json(part: Any) -> bytes:

@@ -11,7 +11,7 @@ from components.page_states import unavailable
 from data.errors import FullwarpError
 from data.queries.health import health
 from pages._address import moment_of
-from pages._frame import with_low
+from pages._frame import framed
 from pages._request import backing, now, viewer
 
 dash.register_page(__name__, path="/health", name="Health", title="Health - Fullwarp", icon="health", order=90)
@@ -55,5 +55,4 @@ def refresh_health(_: int | None, seen: str | None, at: str | None) -> HealthPar
     found = _answer(at or "")
     if found.health.snapshot.version == seen:
         raise dash.exceptions.PreventUpdate
-    parts = health_parts(found)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(health_parts(found))

@@ -19,7 +19,7 @@ from data.queries.job_context import nearest
 from data.queries.job_report import job_script
 from data.queries.jobs import Found
 from data.queries.live import snapshot
-from pages._frame import with_low
+from pages._frame import framed
 from pages._job_answer import job_view
 from pages._request import backing, viewer
 
@@ -96,8 +96,7 @@ def refresh(_: int | None, metric: str | None, shows_all: str | None, job_id: st
     view = job_view(viewer(), own.sources, job_id, query, dash.get_relative_path("/"), judged)
     if view.version == seen:
         raise dash.exceptions.PreventUpdate
-    parts = job_parts(view)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(job_parts(view))
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped

@@ -12,7 +12,7 @@ from components.jobs_list import FILTERS, ListAnswer, ListParts, jobs_page, list
 from components.page_states import unavailable
 from data.errors import FullwarpError
 from data.queries.job_list import job_list
-from pages._frame import with_low
+from pages._frame import framed
 from pages._job_export import add_export
 from pages._jobs_address import AskedJobs, parse_jobs_address
 from pages._request import backing, viewer
@@ -63,8 +63,7 @@ def refresh(_: int | None, __: int | None, *given: Any) -> ListParts:
     answer = _answer(parse_jobs_address(query, own.sources.clock(), own.settings.site_timezone))
     if answer.version == seen:
         raise dash.exceptions.PreventUpdate
-    parts = list_parts(answer)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(list_parts(answer))
 
 
 def _answer(asked: AskedJobs) -> ListAnswer:

@@ -12,7 +12,7 @@ from components.history_user import history_month
 from components.user_month import month_panel
 from components.user_page import UserParts, user_parts
 from data.queries.users import user_past
-from pages._frame import with_low
+from pages._frame import framed
 from pages._request import backing, viewer
 from pages._user_history import user_month
 from pages._user_page import user_layout, user_view
@@ -45,8 +45,7 @@ def refresh(_: int | None, user: str, at: str, seen: str) -> UserParts:
     view = user_view(user, {"at": at} if at else {}, "/me")
     if view.version == seen:
         raise dash.exceptions.PreventUpdate
-    parts = user_parts(view)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(user_parts(view))
 
 
 @dash.callback(  # type: ignore[untyped-decorator]  # dash counts as untyped

@@ -15,7 +15,7 @@ from data.errors import FullwarpError
 from data.model import ClusterSnapshot
 from data.queries.live import snapshot
 from data.queries.metrics import detailed_metrics
-from pages._frame import with_low
+from pages._frame import framed
 from pages._metrics_address import AskedMetrics, parse_metrics_address
 from pages._metrics_export import add_metrics_export
 from pages._request import backing, viewer
@@ -71,7 +71,7 @@ def refresh_metrics(_: int | None, *given: Any) -> tuple[Any, ...]:
     if answer.version == seen:
         raise dash.exceptions.PreventUpdate
     parts = metrics_parts(answer)
-    return _spread(parts if parts.frame is None else parts._replace(frame=with_low(parts.frame)))
+    return _spread(parts if parts.frame is None else framed(parts))
 
 
 def _spread(parts: MetricsParts) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from data.errors import FullwarpError, NotFound
 from data.queries.job_context import nearest
 from data.queries.jobs import Found
 from data.queries.live import snapshot
-from pages._frame import with_low
+from pages._frame import framed
 from pages._node_address import NodeAsked, node_answer, parse_node_address
 from pages._request import backing, now, viewer
 
@@ -97,8 +97,7 @@ def refresh_node(
         raise dash.exceptions.PreventUpdate from err
     if found.version == seen:
         raise dash.exceptions.PreventUpdate
-    parts = node_parts(found)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(node_parts(found))
 
 
 clientside_callback(

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 from components.nodes import NodesParts, nodes_page, nodes_parts
 from components.page_states import unavailable
 from data.errors import FullwarpError
-from pages._frame import with_low
+from pages._frame import framed
 from pages._nodes_address import answer, parse_nodes_address
 from pages._request import backing, now, viewer
 
@@ -65,8 +65,7 @@ def refresh_nodes(
     found = answer(asked, viewer(), backing().sources, dash.get_relative_path("/nodes"))
     if found.version == seen:
         raise dash.exceptions.PreventUpdate
-    parts = nodes_parts(found)
-    return parts._replace(frame=with_low(parts.frame))
+    return framed(nodes_parts(found))
 
 
 clientside_callback(

@@ -21,7 +21,8 @@ MOST_FIGURES = 500  # those that follow in an answer are not looked up: they sta
 
 _GPUS = re.compile(r"(?:number of )?GPUs?(?: count| per job| je Job)?|GPU[- ]?(?:count|Anzahl)", re.I)
 _SHARE_OF_WAITS = re.compile(
-    r"(?<![\d.,])(?:90|50|10)\s?%(?=[^.;|\n]{0,40}(?:wait|start|longer|within|wart|länger|innerhalb|attend|\s(?:in|en|dans)\s\d))|(?<![\d.,])(?:90|50|10)\s?%(?=[^。|\n]{0,40}(?:启动|开始|等待|開始|待))",
+    r"(?<![\d.,])(?:90|50|10)\s?%(?=[^.;|\n]{0,40}(?:wait|start|longer|within|wart|länger|innerhalb|attend|\s(?:in|en|"
+    r"dans)\s\d))|(?<![\d.,])(?:90|50|10)\s?%(?=[^。|\n]{0,40}(?:启动|开始|等待|開始|待))",
     re.I,
 )
 

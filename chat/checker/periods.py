@@ -26,12 +26,14 @@ _NAMED = (
     (r"(?:last|past|previous) hour|letzten? stunde|dernière heure|última hora", 3600.0),
 )
 _BARE_LENGTH = re.compile(
-    r"(?:\((?=\d{1,3}[\s-][a-zà-ÿ]+\))|(?<![A-Za-z])(?:in|over|during|across|en|em|sur|durant|negli)\s+(?:(?:the|these|those|all|den|les|los)\s+)?)(?P<number>\d{1,3})[\s-]",
+    r"(?:\((?=\d{1,3}[\s-][a-zà-ÿ]+\))|(?<![A-Za-z])(?:in|over|during|across|en|em|sur|durant|negli)\s+(?:(?:the|"
+    r"these|those|all|den|les|los)\s+)?)(?P<number>\d{1,3})[\s-]",
     re.I,
 )
 _WEEKS = tuple((re.compile(rf"(?<![A-Za-z])(?:{form})(?![A-Za-z])", re.I), seconds) for form, seconds in _NAMED)
 _BEFORE = re.compile(  # the 7 days before
-    r"(?<![\d.,])(?P<number>\d{1,3})\s[^\W\d_]+\s(?:before|earlier|précédente?s|zuvor|davor|vorher|anteriores|precedenti)\b",
+    r"(?<![\d.,])(?P<number>\d{1,3})\s[^\W\d_]+\s(?:before|earlier|précédente?s|zuvor|davor|vorher|anteriores|"
+    r"precedenti)\b",
     re.I,
 )
 _MONTHS = re.compile(r"months?|monate?n?|mois|mes(?:es)?|mesi", re.I)

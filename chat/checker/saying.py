@@ -24,7 +24,8 @@ _WHOLE = re.compile(
 # 12 of its 16 GPUs: the second number is of the whole of something.
 _OF = re.compile(
     r"(?:\d|\b(?:one|two|three|none|eine?r?|zwei|drei|keine?r?|une?|seule?|aucun|una?|uno|sol[oa])\b)[^.;|]{0,25}?"
-    r"(?:\bof|\bvon|\bder|\baus|\bsur|\bdel?|\bsu|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus|las|at|most|about|insgesamt|total|"
+    r"(?:\bof|\bvon|\bder|\baus|\bsur|\bdel?|\bsu|/)\s+(?:(?:its|the|their|all|his|her|den|seinen|ses|les|los|sus|las|"
+    r"at|most|about|insgesamt|total|"
     r"höchstens|maximal|au|plus|máximo|un)\s+){0,2}[*_]*$",
     re.I,
 )

@@ -40,18 +40,22 @@ _MONTH = (
     r"de[cz](?:ember)?|décembre|diciembre|enero|febrero|marzo|abril|junio|julio|agosto|septiembre|octubre)\.?"
 )
 _WEEKDAY = (
-    r"(?:(?:mon|tues?|wed|thu(?:rs)?|fri|sat|sun)(?:day|nesday|urday)?|(?:diens|donners|frei|sams|sonn|mon)tag|mittwoch|"
+    r"(?:(?:mon|tues?|wed|thu(?:rs)?|fri|sat|sun)(?:day|nesday|urday)?|(?:diens|donners|frei|sams|sonn|mon)tag|"
+    r"mittwoch|"
     r"(?:lun|mar|mercre|jeu|vendre|same)di|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo)"
 )
 _DATES = re.compile(
     rf"\b{_WEEKDAY}\.?,?\s+\d{{1,2}}(?:st|nd|rd|th)?(?=\s*(?:[:,)|—–-]|$))|"
     rf"\d{{1,2}}\s?月(?:\s?\d{{1,2}}\s?[日号])?|"
-    rf"\b(?:(?:\d{{1,2}}\.?\s?(?:[-–]|and|to|till|bis|und|au|et|al|y|e)\s?)?\d{{1,2}}(?:\.|st|nd|rd|th|er)?\s+(?:de\s+)?{_MONTH}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:\s?[-–]\s?\d{{1,2}})?)(?![\w%])(?:,?\s+(?:de\s+)?\d{{4}})?",
+    rf"\b(?:(?:\d{{1,2}}\.?\s?(?:[-–]|and|to|till|bis|und|au|et|al|y|e)\s?)?\d{{1,2}}(?:\.|st|nd|rd|th|"
+    rf"er)?\s+(?:de\s+)?{_MONTH}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|"
+    rf"th)?(?:\s?[-–]\s?\d{{1,2}})?)(?![\w%])(?:,?\s+(?:de\s+)?\d{{4}})?",
     re.I,
 )
 # What is asked of Slurm, and the numbers of many: --cpus-per-task=8, OMP_NUM_THREADS=16, h[001-004], tasks 7-11.
 _ASKED = re.compile(
-    r"(?<![\w-])--[a-z][\w-]*(?:=|\s)\S*\d[^\s,;.)]*|(?<![\w-])-[a-zA-Z]\s?\d+\b|\b[A-Z][A-Z0-9_]{3,}=\d+|(?:[A-Za-z][\w-]{0,30})?\[\d[\d,%–-]*\]"
+    r"(?<![\w-])--[a-z][\w-]*(?:=|\s)\S*\d[^\s,;.)]*|(?<![\w-])-[a-zA-Z]\s?\d+\b|\b[A-Z][A-Z0-9_]{3,}=\d+|"
+    r"(?:[A-Za-z][\w-]{0,30})?\[\d[\d,%–-]*\]"
     r"|(?i:\b(?:tasks?|index|indices|indizes|tâches|tareas)\s+|任务\s?|タスク\s?)\d+\s?(?:[-–~]|to|bis|à|a)\s?\d+"
 )
 _VERSION = re.compile(
@@ -60,7 +64,8 @@ _VERSION = re.compile(
     re.I,
 )
 _PERCENTILE = re.compile(
-    r"\b\d{1,2}(?:\.|th|e|º|\.º)?\s*(?=(?:percentile|perzentil|centile|percentil))|\b(?:percentile|perzentil|percentil)\s\d{1,2}\b",
+    r"\b\d{1,2}(?:\.|th|e|º|\.º)?\s*(?=(?:percentile|perzentil|centile|percentil))|\b(?:percentile|perzentil|"
+    r"percentil)\s\d{1,2}\b",
     re.I,
 )
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d{2}\b(?![.,]\d)(?=[.,;)]?(?:\s*$|\s+(?!of)[a-z]{2,}))", re.M)

@@ -19,7 +19,8 @@ _EACH = re.compile(
     re.I,
 )
 _SUPERLATIVE = re.compile(
-    r"(?<![A-Za-zà-ÿ])(?:worst|most|biggest|largest|highest|top|first|leads?|[a-zäöüß]{0,20}(?:größte|schlimmste|meiste|höchste)[nrs]?|"
+    r"(?<![A-Za-zà-ÿ])(?:worst|most|biggest|largest|highest|top|first|leads?|[a-zäöüß]{0,20}(?:größte|schlimmste|"
+    r"meiste|höchste)[nrs]?|"
     r"an der spitze|pire|le plus|la plus|peor|mayor|el que más|più)(?![A-Za-zà-ÿ])|最",
     re.I,
 )

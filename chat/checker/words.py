@@ -13,7 +13,8 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("idle",),
     ),
     "wasted": (
-        r"wast\w+|verschwend\w+|vergeud\w+|gaspill\w+|desperdici\w+|sprec\w+|lost|verloren\w*|perdu\w*|perdid\w*|浪费|損失|损失|無駄",
+        r"wast\w+|verschwend\w+|vergeud\w+|gaspill\w+|desperdici\w+|sprec\w+|lost|verloren\w*|perdu\w*|perdid\w*|浪费|"
+        r"損失|损失|無駄",
         ("wasted", "cost"),
     ),
     "allocated": (
@@ -45,7 +46,8 @@ _MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "temperature": (r"temperatur\w*|hot|warm|température", ("temperature",)),
     "wait": (r"wait\w*|queu\w+|wart\w+|attend\w*|attente|esper\w+|attes\w+|等待|待ち|ожид\w*", ("wait", "waits")),
     "elapsed": (
-        r"elapsed|r[au]n(?:s|ning)?|t[ao]kes?|took|lasted|dauerte?n?|duró|runtime|läuft|laufzeit|lief|durée|tourne\w*|exécution|ejecución|esecuzione|passed|vergangen|écoulée?s?|运行",
+        r"elapsed|r[au]n(?:s|ning)?|t[ao]kes?|took|lasted|dauerte?n?|duró|runtime|läuft|laufzeit|lief|durée|tourne\w*|"
+        r"exécution|ejecución|esecuzione|passed|vergangen|écoulée?s?|运行",
         ("elapsed", "running", "start"),
     ),
     "window": (r"windows?|zeitfenster|fenster|fenêtre|ventana", ("window",)),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from data.errors import BadRequest
 from data.queries.history.compiled import named_table
-from data.queries.history.grouping import Place, Sums, add, place_of, places_of, raw_group
+from data.queries.history.grouping import Place, Sums, place_of, places_of, raw_group
 from data.queries.history.groups import SPLIT, Group
 from data.queries.history.measures import WAIT
 from data.queries.history.model import Value
@@ -106,21 +106,15 @@ def total_of(rows: Sequence[Raw], measures: Sequence[str]) -> Sums:
 
 
 def _folded(question: Question, found: Sequence[Raw], measures: Sequence[str], total: Sums) -> Summed:
-    made = Summed(total, {}, 0)
+    by_place: dict[Place, list[Raw]] = {}
     for row in found:
         for place in places_of(question, row):
-            if place not in made.rows:
-                made.rows[place] = {name: row[name] for name in measures}
-            else:
-                _add_row(made.rows[place], row, measures)
-            made.raw.setdefault(place, []).append({name: value for name, value in row.items() if name not in measures})
-    made.groups = len(made.rows)
-    return made
-
-
-def _add_row(sums: Sums, row: Raw, measures: Sequence[str]) -> None:
-    for name in measures:
-        add(sums, name, row[name])
+            by_place.setdefault(place, []).append(row)
+    raw: dict[Place, list[Raw]] = {
+        place: [{name: value for name, value in row.items() if name not in measures} for row in rows]
+        for place, rows in by_place.items()
+    }
+    return Summed(total, {place: total_of(rows, measures) for place, rows in by_place.items()}, len(by_place), raw)
 
 
 def _jobs(question: Question, measures: Sequence[str]) -> Summed:
